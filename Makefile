@@ -1,0 +1,35 @@
+# Two commands do everything on a machine that has Python 3 and make:
+#   make verify   try to break every shipped claim (fast tier)
+#   make test     lint, type check, tests
+# They use the uv on the PATH, or put one into .venv with pip.
+
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
+
+.PHONY: verify test setup lint types pytest clean
+
+verify: setup
+	$(UV) run --no-sync theorykit verify
+
+test: lint types pytest
+
+setup: $(UV)
+	@$(UV) sync --quiet
+
+.venv/bin/uv:
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet uv
+
+lint: setup
+	$(UV) run --no-sync ruff check .
+	$(UV) run --no-sync ruff format --check .
+
+# From the folder of links, where `theorykit.kernels` lies where mypy looks for it.
+types: setup
+	cd build/__editable__.*/ && $(abspath $(UV)) run --no-sync mypy --config-file $(CURDIR)/pyproject.toml
+
+pytest: setup
+	$(UV) run --no-sync pytest
+
+clean:
+	rm -rf .venv build dist *.egg-info

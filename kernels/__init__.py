@@ -1,0 +1,1 @@
+"""Infinite-width kernels of transformers, and the predictors built on them."""

@@ -1,0 +1,1 @@
+"""Algorithmic Capture (Davidovich and Ringel, 2026)."""

@@ -1,0 +1,1 @@
+"""The kinds of check a claim can carry, one file each."""

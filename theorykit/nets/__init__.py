@@ -1,0 +1,1 @@
+"""Finite networks: the reference transformer of the kernels, trained and compared."""
