@@ -1,0 +1,252 @@
+"""neural-tangents 0.6.5 on a JAX it was never released for, with JAX left as it was.
+
+`tangents.nt` is the package `neural_tangents`, `tangents.stax` its layers, both complete but for
+`neural_tangents.experimental`, the only part that needs tensorflow: that one is an empty module.
+`tangents.SUPPORTED` states the JAX versions that are tested; any other raises `UnsupportedVersion`.
+
+How it works. neural-tangents uses names that JAX has since moved or dropped. Its modules are read
+from their own unchanged files, but run with an `import` of their own: where they ask for one of
+the few modules in `_views`, they get a view of it that has the old names and passes every other
+name through. The view lives in the globals of neural-tangents' modules only, so a name that it
+looks up as late as in a call is found too, and nobody else ever sees it. Two functions that use
+the internals of JAX's automatic differentiation are replaced by ones that use its public side.
+
+After this import `import neural_tangents` gives the same, working package. A copy that somebody
+else managed to import before stays where it is, and `tangents.nt` is then a second one beside it;
+the leftovers of a failed import are cleared away.
+"""
+
+import builtins
+import contextlib
+import importlib
+import importlib.metadata
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+if TYPE_CHECKING:
+    import neural_tangents as nt
+    from neural_tangents import stax
+
+__all__ = ["SUPPORTED", "UnsupportedVersion", "nt", "stax"]
+
+SUPPORTED = ">=0.8,<0.11"
+"""The JAX versions on which this module is tested, at both ends."""
+
+_LOWEST, _BEYOND = (0, 8), (0, 11)
+_RELEASE = "0.6.5"
+_ROOT = "neural_tangents"
+
+
+class UnsupportedVersion(ImportError):
+    """The installed JAX or neural-tangents is not one that `theorykit.kernels.tangents` works on."""
+
+
+def _check_versions(jax_version: str, nt_version: str | None) -> None:
+    """Raise `UnsupportedVersion`, in one sentence, unless both versions are supported."""
+    found = tuple(int(n) for n in re.findall(r"\d+", jax_version)[:2])
+    if not _LOWEST <= found < _BEYOND:
+        raise UnsupportedVersion(
+            f"theorykit.kernels.tangents supports jax {SUPPORTED}, but jax {jax_version} is"
+            " installed; install a supported one."
+        )
+    if nt_version != _RELEASE:
+        raise UnsupportedVersion(
+            f"theorykit.kernels.tangents supports neural-tangents {_RELEASE}, but"
+            f" {'none' if nt_version is None else nt_version} is installed; install that one."
+        )
+
+
+class _View(types.ModuleType):
+    """A module with some names of its own, and all other names of a real one."""
+
+    def __init__(self, real: types.ModuleType | None, name: str, **names: Any):
+        super().__init__(name)
+        self.__dict__.update(names, _real=real)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_real"], name)
+
+
+def _views() -> dict[str, _View]:
+    """What neural-tangents gets to see in place of the modules of these names."""
+    import jax.extend.core as extend
+    import jax.interpreters.ad
+    import scipy.linalg
+
+    class DShapedArray:
+        """The type of shapes with symbols in them: JAX has given them up, so nothing has it."""
+
+    def safe_map(f: Callable, *args: Iterable) -> list:
+        return [f(*each) for each in zip(*map(list, args), strict=True)]
+
+    def safe_zip(*args: Iterable) -> list:
+        return list(zip(*args, strict=True))
+
+    def eigvalsh(a: Any, *, eigvals: tuple[int, int] | None = None, **options: Any) -> Any:
+        return scipy.linalg.eigvalsh(a, subset_by_index=eigvals, **options)
+
+    core = _View(
+        jax.core,
+        "jax.core",
+        DShapedArray=DShapedArray,
+        Jaxpr=extend.Jaxpr,
+        JaxprEqn=extend.JaxprEqn,
+        Literal=extend.Literal,
+        Primitive=extend.Primitive,
+        Var=extend.Var,
+    )
+    ad = _View(
+        jax.interpreters.ad,
+        "jax.interpreters.ad",
+        # Neither is of use here: one names stretches of the compiled program, the other
+        # switches on assertions about types that JAX no longer has.
+        source_info_util=types.SimpleNamespace(
+            transform_name_stack=lambda _: contextlib.nullcontext()
+        ),
+        config=types.SimpleNamespace(jax_enable_checks=False),
+        # Only a key in a table of rules: JAX does not emit this primitive any more.
+        zeros_like_p=extend.Primitive("zeros_like"),
+    )
+    interpreters = _View(jax.interpreters, "jax.interpreters", ad=ad)
+    util = _View(None, "jax.util", safe_map=safe_map, safe_zip=safe_zip)
+    linalg = _View(scipy.linalg, "scipy.linalg", eigvalsh=eigvalsh)
+    views = [
+        _View(jax, "jax", core=core, interpreters=interpreters, util=util),
+        _View(scipy, "scipy", linalg=linalg),
+        *(core, interpreters, ad, util, linalg),
+    ]
+    return {view.__name__: view for view in views}
+
+
+def _importer(views: dict[str, _View]) -> Callable:
+    """`__import__` for neural-tangents' modules."""
+
+    def import_(
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: tuple[str, ...] | None = (),
+        level: int = 0,
+    ) -> Any:
+        # As with the real one: `import a.b` gives `a`, `from a.b import c` gives `a.b`.
+        wanted = name if fromlist else name.partition(".")[0]
+        if level or wanted not in views:
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        if name not in views:
+            importlib.import_module(name)
+        return views[wanted]
+
+    return import_
+
+
+class _Finder:
+    """Finds neural-tangents' modules where they are, and has them run with their own `import`."""
+
+    def __init__(self) -> None:
+        self.builtins = {**vars(builtins), "__import__": _importer(_views())}
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name.partition(".")[0] != _ROOT:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is None or spec.origin is None:
+            return None
+        spec.loader = _Loader(name, spec.origin)
+        spec.loader.builtins = self.builtins
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    builtins: dict[str, Any]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        # `exec` keeps builtins that are there already; every function defined in it has them.
+        module.__dict__["__builtins__"] = self.builtins
+        super().exec_module(module)
+
+
+def _repair_empirical(empirical: Any) -> None:
+    """Put public JAX under the structured-derivatives NTK, in place of what JAX changed."""
+    ad = empirical.ad
+
+    def primals_out_and_pullback(
+        fn: Callable, mode: Any, _j_rules: bool, _s_rules: bool, _fwd: bool | None, *primals: Any
+    ) -> tuple[Any, Callable]:
+        # The rules know primitives, not calls: without jit the linear map is one flat list.
+        with jax.disable_jit():
+            out, pushforward = jax.linearize(fn, *primals)
+            linear = jax.make_jaxpr(pushforward)(*primals)
+        unknown = [ad.UndefinedPrimal(v.aval) for v in linear.jaxpr.invars]
+
+        def pullback(*cotangents: Any) -> Any:
+            collected = empirical._backward_pass(
+                linear.jaxpr,
+                mode=mode,
+                consts=linear.consts,
+                primals_in=unknown,
+                cotangents_in=tuple(jax.tree.leaves(cotangents)),
+                _j_rules=_j_rules,
+                _s_rules=_s_rules,
+                _fwd=_fwd,
+            )
+            return jax.tree.structure(primals).unflatten(collected)
+
+        return out, pullback
+
+    def eqn_vjp(eqn: Any, cotangent: Any, *invals: Any) -> Any:
+        if eqn is None:  # the identity
+            return (cotangent,)
+        return ad.get_primitive_transpose(eqn.primitive)(cotangent, *invals, **eqn.params)
+
+    empirical._get_primals_out_and_pullback = primals_out_and_pullback
+    empirical._eqn_vjp_fn = eqn_vjp
+
+
+def _load() -> types.ModuleType:
+    """Import neural-tangents, repaired, or return the copy that an earlier call imported."""
+    ours = sys.modules.get(_ROOT)
+    if hasattr(ours, "_repaired_by_theorykit"):
+        return ours  # type: ignore[return-value]
+
+    def take_out() -> dict[str, types.ModuleType]:
+        names = [name for name in sys.modules if name.partition(".")[0] == _ROOT]
+        return {name: sys.modules.pop(name) for name in names}
+
+    others = take_out()
+    finder = _Finder()
+    experimental = f"{_ROOT}.experimental"
+    sys.modules[experimental] = types.ModuleType(experimental, "Left out: it needs tensorflow.")
+    sys.meta_path.insert(0, finder)
+    try:
+        package = importlib.import_module(_ROOT)
+        _repair_empirical(importlib.import_module(f"{_ROOT}._src.empirical"))
+    except BaseException:
+        take_out()
+        sys.modules.update(others)
+        raise
+    finally:
+        sys.meta_path.remove(finder)
+    package.__dict__["_repaired_by_theorykit"] = True
+    if _ROOT in others:
+        take_out()
+        sys.modules.update(others)
+    return package
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+_check_versions(jax.__version__, _installed("neural-tangents"))
+if not TYPE_CHECKING:
+    nt = _load()
+    stax = nt.stax
