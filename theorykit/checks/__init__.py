@@ -1,1 +1,23 @@
-"""The kinds of check a claim can carry, one file each."""
+"""The kinds of check that a claim can carry, one file each."""
+
+from theorykit.checks._base import Check as Check
+from theorykit.checks._base import ClaimError as ClaimError
+from theorykit.checks._base import Trial as Trial
+from theorykit.checks._construction import Construction as construction
+from theorykit.checks._exhaustive import Exhaustive as exhaustive
+from theorykit.checks._expectation import Expectation as expectation
+from theorykit.checks._identity import Identity as identity
+from theorykit.checks._inequality import Inequality as inequality
+from theorykit.checks._rate import Rate as rate
+
+__all__ = [
+    "Check",
+    "ClaimError",
+    "Trial",
+    "construction",
+    "exhaustive",
+    "expectation",
+    "identity",
+    "inequality",
+    "rate",
+]

@@ -1,0 +1,81 @@
+"""What every check has: a control, a test under a budget, and a line that describes it."""
+
+import abc
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import jax
+import numpy as np
+
+from theorykit.results import Evidence, Outcome
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass
+class Trial:
+    """One test of one check: its randomness, what it has compiled, and where progress goes.
+
+    **Fields:** `key`, the only source of randomness; `is_control`, whether a refutation is all
+    that is asked (nothing is then shrunk or maximised further); `memory`, kept between a check
+    and its control, so that what they share is compiled once; `progress`, called with the share
+    done and, for a check that counts, how many.
+    """
+
+    key: jax.Array
+    is_control: bool = False
+    memory: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
+    progress: Callable[[float], None] = lambda share: None
+
+    def rng(self, *path: int) -> np.random.Generator:
+        """Return a numpy generator that depends on the key and the path only."""
+        words = np.asarray(jax.random.key_data(self.key)).ravel().tolist()
+        return np.random.default_rng([*words, *path])
+
+    def remember(self, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made for this before, or make it."""
+        if what not in self.memory:
+            self.memory[what] = make()
+        return self.memory[what]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Check(abc.ABC):
+    """A way to try a claim.
+
+    **Arguments:** `control`: the fields to replace to get the false neighbour, which the same
+    check under the same budget must refute: `dict(rhs=lambda S: 2 * weight(S))`.
+    """
+
+    control: Mapping[str, Any] | None = None
+
+    evidence: ClassVar[Evidence]
+
+    @abc.abstractmethod
+    def test(self, trial: Trial) -> Outcome:
+        """Try the claim; called in a float64 scope."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """Return one line: what is tried, where, and under which budget."""
+
+    def controlled(self) -> "Check | None":
+        """Return the false neighbour, or None where there is no control.
+
+        **Raises:** `ValueError` if the control names something that this check does not have.
+        """
+        if self.control is None:
+            return None
+        fields = {f.name for f in dataclasses.fields(self)} - {"control"}
+        unknown = set(self.control) - fields
+        if unknown or not self.control:
+            raise ValueError(
+                f"a control replaces fields of its check, {', '.join(sorted(fields))}; "
+                f"it cannot replace {', '.join(sorted(unknown)) or 'nothing'}."
+            )
+        return dataclasses.replace(self, **self.control, control=None)
+
+
+class ClaimError(ValueError):
+    """A claim that cannot be tested as it is written; one sentence says why."""

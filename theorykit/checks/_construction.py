@@ -1,0 +1,58 @@
+"""An object that is built and the property it must have."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.results import Evidence, Outcome, Verdict, Witness
+
+Property = Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Construction(Check):
+    """`has(build())`, or `has(build(case))` for every case.
+
+    **Arguments:**
+
+    - `build`: returns the object; takes a case if there are `cases`.
+    - `has`: its property, a function to a truth value, or several with names: the first that
+      fails is named.
+    - `cases`: what to build it for, from small to large; `complete`: whether these are all
+      (the evidence is then `exhaustive`). Without cases there is one object, and it is complete.
+    """
+
+    build: Callable[..., Any]
+    has: Property | Mapping[str, Property]
+    cases: Sequence[Any] | None = None
+    complete: bool = False
+
+    evidence = Evidence.sampled
+
+    def test(self, trial: Trial) -> Outcome:
+        """Build and test, case by case."""
+        properties = self.has if isinstance(self.has, Mapping) else {"": self.has}
+        everything = self.complete or self.cases is None
+        grade = Evidence.exhaustive if everything else Evidence.sampled
+        cases: Sequence[Any] = [None] if self.cases is None else self.cases
+        if not cases:
+            raise ClaimError("there is no case to build for, so nothing was checked.")
+        for number, case in enumerate(cases, 1):
+            built = self.build() if self.cases is None else self.build(case)
+            for name, holds in properties.items():
+                answer = holds(built)
+                if answer is None:
+                    raise ClaimError(f"the property {name} returned None, not a truth value.")
+                if not bool(answer):
+                    what = f"property {name!r}" if name else "property"
+                    code = "" if self.cases is None else f"case = {case!r}\n"
+                    witness = Witness(f"{code}# built: {built!r}")
+                    note = f"The {what} fails."
+                    return Outcome(Verdict.refuted, grade, number, note, witness=witness)
+            trial.progress(number / len(cases))
+        return Outcome(Verdict.holds, grade, len(cases))
+
+    def describe(self) -> str:
+        """Return how many objects are built."""
+        return f"construction: {'one object' if self.cases is None else f'{len(self.cases)} cases'}"

@@ -1,0 +1,164 @@
+"""The mean of a random quantity against its exact value or a bound."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.results import Evidence, Outcome, Verdict, Witness
+
+ROUNDING = 1e-9
+"""Relative disagreement that is put down to float64, not to chance."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Expectation(Check):
+    """`E[statistic(key)] = value` (or `<= at_most`, or `>= at_least`), by independent replicates.
+
+    One t-test a component, at the stated error probability shared over components (Bonferroni):
+    if the claim is true and a replicate is near Gaussian, a refutation happens with probability
+    at most `error`. Make each replicate a mean over many draws where the statistic has heavy
+    tails. A claim that is not refuted holds; how far it could be off is in the interval, and
+    whether that says anything is for the control to show.
+
+    **Arguments:**
+
+    - `statistic`: from a JAX key to a number or array; traced and vmapped if `vectorize`.
+    - `value`, `at_most`, `at_least`: exactly one of them, broadcast against the statistic.
+    - `replicates`: how many independent values; `batch`: how many at once.
+    - `error`: the probability of refuting a true claim.
+    - `within`: a bias that the claim allows (an absolute distance from the value or bound).
+    """
+
+    statistic: Callable[[jax.Array], Any]
+    value: Any = None
+    at_most: Any = None
+    at_least: Any = None
+    replicates: int = 64
+    error: float = 1e-6
+    within: float = 0.0
+    vectorize: bool = True
+    batch: int = 64
+
+    evidence = Evidence.sampled
+
+    def __post_init__(self):
+        targets = [self.value, self.at_most, self.at_least]
+        if sum(t is not None for t in targets) != 1:
+            raise ValueError("an expectation needs exactly one of value, at_most and at_least.")
+        if self.replicates < 2 or not 0 < self.error < 1 or self.within < 0:
+            raise ValueError(
+                "an expectation needs replicates >= 2, 0 < error < 1 and within >= 0, not "
+                f"{self.replicates}, {self.error} and {self.within}."
+            )
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; a control that names another target drops the first."""
+        targets = ("value", "at_most", "at_least")
+        if self.control and any(t in self.control for t in targets):
+            control = {**{t: None for t in targets}, **self.control}
+            return dataclasses.replace(self, control=control)._replaced()
+        return self._replaced()
+
+    def _replaced(self) -> Check | None:
+        return super().controlled()
+
+    def test(self, trial: Trial) -> Outcome:
+        """Draw the replicates and compare the component that is farthest off."""
+        from scipy import stats
+
+        values = replicate(self.statistic, trial, self.replicates, self.vectorize, self.batch)
+        if not np.isfinite(values).all():
+            raise ClaimError(
+                f"the statistic is not finite in {int((~np.isfinite(values)).any(1).sum())} "
+                f"of {len(values)} replicates."
+            )
+        shape, flat = values.shape[1:], values.reshape(len(values), -1)
+        mean = flat.mean(axis=0)
+        stderr = flat.std(axis=0, ddof=1) / math.sqrt(len(flat))
+        target = next(t for t in (self.value, self.at_most, self.at_least) if t is not None)
+        predicted = np.broadcast_to(np.asarray(target, dtype=float), shape).ravel()
+        away = {
+            "value": np.abs(mean - predicted),
+            "at_most": mean - predicted,
+            "at_least": predicted - mean,
+        }[self._kind()]
+        tails = 2 if self._kind() == "value" else 1
+        reach = stats.t.ppf(1 - self.error / tails / len(mean), len(flat) - 1) * stderr
+        rounding = ROUNDING * np.maximum(np.abs(mean), np.abs(predicted))
+        excess = away - self.within - reach - rounding
+        # The worst component: by how many standard errors, so that scales may differ.
+        worst = int(np.argmax((away - self.within) / (stderr + rounding + 1e-300)))
+        if excess.max() > 0:
+            worst = int(np.argmax(excess / (stderr + rounding + 1e-300)))
+        estimate, error = float(mean[worst]), float(stderr[worst])
+        interval = (estimate - float(reach[worst]), estimate + float(reach[worst]))
+        index = f" in component {np.unravel_index(worst, shape)}" if shape else ""
+        index = index.replace("np.int64(", "").replace(")", "").replace("(", "") if index else ""
+        note = (
+            f"Mean {estimate:.6g} with standard error {error:.2g} over {len(flat)} replicates, "
+            f"predicted {self._sign()} {predicted[worst]:.6g}{index}."
+        )
+        refuted = bool(excess[worst] > 0)
+        return Outcome(
+            Verdict.refuted if refuted else Verdict.holds,
+            self.evidence,
+            len(flat),
+            note,
+            estimate=estimate,
+            interval=interval,
+            witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
+        )
+
+    def _kind(self) -> str:
+        return next(k for k in ("value", "at_most", "at_least") if getattr(self, k) is not None)
+
+    def _sign(self) -> str:
+        return {"value": "=", "at_most": "<=", "at_least": ">="}[self._kind()]
+
+    def describe(self) -> str:
+        """Return the number of replicates and the error probability."""
+        return (
+            f"expectation: {self.replicates} independent replicates, "
+            f"false alarm with probability at most {self.error:g}"
+        )
+
+
+def replicate(
+    measure: Callable[..., Any],
+    trial: Trial,
+    count: int,
+    vectorize: bool,
+    batch: int,
+    *static: Any,
+) -> np.ndarray:
+    """Return `measure(key, *static)` at `count` independent keys, of shape (count, ...)."""
+    keys = jax.random.split(
+        jax.random.fold_in(trial.key, len(static) + sum(map(_word, static))), count
+    )
+    if not vectorize:
+        values = []
+        for i in range(count):
+            values.append(np.asarray(measure(keys[i], *static), dtype=float))
+            trial.progress((i + 1) / count)
+        return np.stack(values)
+    batch = min(batch, count)
+    compiled = trial.remember(
+        (measure, batch, *static), lambda: jax.jit(jax.vmap(lambda key: measure(key, *static)))
+    )
+    parts = []
+    for start in range(0, count, batch):
+        chosen = np.minimum(
+            np.arange(start, start + batch), count - 1
+        )  # one shape, one compilation
+        parts.append(np.asarray(compiled(keys[chosen]), dtype=float)[: count - start])
+        trial.progress(min(1.0, (start + batch) / count))
+    return np.concatenate(parts)
+
+
+def _word(value: Any) -> int:
+    return int(value) if isinstance(value, int) else 0

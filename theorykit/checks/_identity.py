@@ -1,0 +1,104 @@
+"""lhs = rhs on a domain, at structured and random cases."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from theorykit.checks._base import Check, Trial
+from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.domains import Case, Inputs
+from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.shrink import shrink
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Identity(Check):
+    """`lhs(...) = rhs(...)` for every point of a domain.
+
+    The error of a case is the largest |lhs - rhs| over all entries, relative to the largest
+    entry of either side (max norm), or to `floor` where that is larger: an entry that is zero
+    beside entries of size one is compared at the scale of one.
+
+    **Arguments:**
+
+    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays,
+      broadcast against each other.
+    - `over`: the domain; without one, the sides take no argument and there is one case.
+    - `tol`: the largest error allowed; `floor`: see above.
+    - `cases`: how many random cases at each size, beside the structured ones.
+    - `batch`, `traceable`: as for `inequality`.
+    """
+
+    lhs: Side
+    rhs: Side
+    over: Inputs = NOTHING
+    tol: float = 1e-9
+    floor: float = 1e-6
+    cases: int = 64
+    batch: int = 64
+    traceable: bool = True
+
+    evidence = Evidence.sampled
+
+    def test(self, trial: Trial) -> Outcome:
+        """Try the sizes in ascending order; the largest error seen is the estimate."""
+        tried, largest = 0, 0.0
+        settings = self.over.settings()
+        grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
+        for number, sizes in enumerate(settings):
+            batch = self.batch if self.over.arguments else 1
+            sides = Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
+            count = self.cases if self.over.arguments else 0
+            latents = self.over.cases(trial.rng(number), sizes, count)
+            points = [self.over.squash(z, np) for z in latents]
+            error, entry = self._measure(sides, points)
+            tried += len(points)
+            largest = max(largest, float(error.max()))
+            if largest > self.tol:
+                worst = int(np.argmax(error))
+                return self._refuted(sides, points[worst], error[worst], grade, tried)
+            trial.progress((number + 1) / len(settings))
+        note = f"Largest relative error {largest:.1e}."
+        return Outcome(Verdict.holds, grade, tried, note, estimate=largest)
+
+    def _measure(self, sides: Sides, points: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
+        left, right = sides.evaluate(points)
+        sides.refuse_nan(points, left, right)
+        return self._errors(left, right)
+
+    def _errors(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return each case's relative error and the entry where it is."""
+        with np.errstate(all="ignore"):
+            away = np.where(left == right, 0.0, np.abs(left - right))  # equal infinities agree
+            away = np.where(np.isnan(left) | np.isnan(right), np.inf, away)
+            size = np.maximum(np.abs(left), np.abs(right))
+            size = np.where(np.isfinite(size), size, 0.0).max(axis=1)
+        entry = np.argmax(away, axis=1)
+        return away[np.arange(len(away)), entry] / np.maximum(size, self.floor), entry
+
+    def _refuted(
+        self, sides: Sides, point: Case, error: float, grade: Evidence, tried: int
+    ) -> Outcome:
+        if not sides.trial.is_control:
+            # The error may fall while the point gets simpler, but not to near the tolerance.
+            enough = max(self.tol, min(error / 100, 1e-3))
+
+            def refutes(cases: Sequence[Case]) -> np.ndarray:
+                left, right = sides.evaluate(cases)
+                nan = (np.isnan(left) | np.isnan(right)).any(axis=1)
+                return (self._errors(left, right)[0] > enough) & ~nan
+
+            point = shrink(point, refutes, self.over.contains)
+        left, right = sides.evaluate([point])
+        worst, entry = self._errors(left, right)
+        witness = sides.witness(point, int(entry[0]))
+        note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
+        return Outcome(
+            Verdict.refuted, grade, tried, note, estimate=float(worst[0]), witness=witness
+        )
+
+    def describe(self) -> str:
+        """Return the domain and the budget."""
+        where = f"over {self.over}: {self.cases} random cases a size" if self.over.arguments else ""
+        return f"identity {where} to {self.tol:g}".replace("  ", " ")

@@ -1,0 +1,183 @@
+"""lhs <= rhs on a domain: cases, then a gradient attack on the ratio of the two sides."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from theorykit.checks._attack import attack
+from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.domains import Case, Inputs
+from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.shrink import shrink
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inequality(Check):
+    """`lhs(...) <= rhs(...)` for every point of a domain, entry by entry.
+
+    Structured and random cases first; then Adam from many starts, half of them the worst cases,
+    maximising the relative gap (lhs - rhs) / (|lhs| + |rhs|), which grows with lhs / rhs and
+    makes sense for any sign of rhs. Sizes are taken from the smallest up, and the witness comes
+    from the first that fails.
+
+    **Arguments:**
+
+    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays,
+      broadcast against each other.
+    - `over`: the domain (`theorykit.domains.inputs`).
+    - `tol`, `floor`: lhs > rhs counts once lhs - rhs exceeds tol (|lhs| + |rhs|) + floor.
+      `floor` stands for the rounding of intermediate quantities of size one; entries where both
+      sides are below 1000 floor say nothing about the ratio.
+    - `cases`: how many random cases at each size, beside the structured ones.
+    - `starts`, `steps`: the attack's budget at each size; `starts=0` leaves it out.
+    - `batch`: how many cases are evaluated at once; smaller takes less memory.
+    - `traceable`: False for sides that JAX cannot trace; there is no attack then.
+
+    The ratio that is reported is the largest lhs / rhs seen where rhs > 0.
+    """
+
+    lhs: Side
+    rhs: Side
+    over: Inputs = NOTHING
+    tol: float = 1e-9
+    floor: float = 1e-12
+    cases: int = 64
+    starts: int = 64
+    steps: int = 200
+    batch: int = 64
+    traceable: bool = True
+
+    evidence = Evidence.searched
+
+    def test(self, trial: Trial) -> Outcome:
+        """Try the sizes in ascending order."""
+        attacked = bool(self.traceable and self.starts and self.over.differentiable)
+        grade = Evidence.searched if attacked else Evidence.sampled
+        seen = _Tightest()
+        tried = informative = 0
+        settings = self.over.settings()
+        for number, sizes in enumerate(settings):
+            sides = Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
+            rng = trial.rng(number)
+            latents = self.over.cases(rng, sizes, self.cases)
+            points = [self.over.squash(z, np) for z in latents]
+            margin, entry = self._measure(sides, points, seen)
+            if attacked and not (trial.is_control and self._violates(margin).any()):
+                randoms = [self.over.random(rng, sizes) for _ in range(self.starts)]
+                starts = _mix(latents, margin, randoms, self.starts)
+                ends = attack(sides, starts, self.steps, self.floor)
+                found = [self.over.squash(z, np) for z in ends]
+                more, where = self._measure(sides, found, seen)
+                points, margin = points + found, np.concatenate([margin, more])
+                entry = np.concatenate([entry, where])
+            tried += len(points)
+            informative += int(np.isfinite(margin).sum())
+            if self._violates(margin).any():
+                worst = int(np.argmax(margin))
+                return self._refuted(sides, points[worst], margin[worst], grade, tried, seen)
+            trial.progress((number + 1) / len(settings))
+        if not informative:
+            return Outcome(
+                Verdict.inconclusive,
+                grade,
+                tried,
+                note="Both sides overflow or vanish at every point tried; set floor=0 if they "
+                "are meant to be tiny.",
+            )
+        return Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+
+    def _measure(
+        self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return each point's worst relative gap beyond tolerance (> 0 violates) and its entry."""
+        left, right = sides.evaluate(points)
+        sides.refuse_nan(points, left, right)
+        with np.errstate(all="ignore"):
+            size = np.abs(left) + np.abs(right)
+            gap = np.where(size > 0, (left - right) / size, -1.0)
+            gap = np.where(np.isinf(left) ^ np.isinf(right), np.sign(left - right), gap)
+            # What is within rounding of equal is no violation, however large the quotient.
+            gap = np.where(left - right <= self.tol * size + self.floor, np.minimum(gap, 0), gap)
+            gap = np.where(np.isinf(left) & np.isinf(right), -np.inf, gap)
+            ratio = left / right
+            counts = (right > 0) & (np.maximum(np.abs(left), right) > 1e3 * self.floor)
+            ratio = np.where(counts & np.isfinite(ratio) & np.isfinite(right), ratio, -np.inf)
+        seen.offer(sides, points, ratio)
+        entry = np.argmax(gap, axis=1)
+        return gap[np.arange(len(gap)), entry], entry
+
+    @staticmethod
+    def _violates(margin: np.ndarray) -> np.ndarray:
+        return margin > 0
+
+    def _refuted(
+        self,
+        sides: Sides,
+        point: Case,
+        margin: float,
+        grade: Evidence,
+        tried: int,
+        seen: "_Tightest",
+    ) -> Outcome:
+        ratio, tightest = seen.ratio, seen.witness()
+        if not sides.trial.is_control:
+            # A hundredth of the gap must survive, or shrinking would end at a near-equality.
+            ignored = _Tightest()
+            refutes = lambda cs: self._measure_quietly(sides, cs, ignored) > margin / 100
+            point = shrink(point, refutes, self.over.contains)
+        _, entry = self._measure(sides, [point], _Tightest())
+        witness = sides.witness(point, int(entry[0]))
+        note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
+        return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+
+    def _measure_quietly(
+        self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
+    ) -> np.ndarray:
+        """Return the gaps, a NaN being no violation: shrinking may step on one."""
+        left, right = sides.evaluate(points)
+        fine = ~(np.isnan(left) | np.isnan(right)).any(axis=1)
+        gaps = np.full(len(points), -np.inf)
+        if fine.any():
+            kept = [p for p, ok in zip(points, fine, strict=True) if ok]
+            gaps[fine] = self._measure(sides, kept, seen)[0]
+        return gaps
+
+    def describe(self) -> str:
+        """Return the domain and the budget."""
+        search = f", then {self.starts} starts of {self.steps} steps" if self.starts else ""
+        return f"inequality over {self.over}: {self.cases} random cases a size{search}"
+
+
+class _Tightest:
+    """The largest ratio seen, and where; a tie stays with the smaller size."""
+
+    def __init__(self) -> None:
+        self.ratio: float | None = None
+        self._where: tuple[Sides, Case, int] | None = None
+
+    def offer(self, sides: Sides, points: Sequence[Case], ratio: np.ndarray) -> None:
+        worst, entry = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+        value = float(ratio[worst, entry])
+        if not np.isfinite(value):
+            return
+        if self.ratio is None or value > self.ratio + 1e-6 * abs(self.ratio):
+            self.ratio, self._where = value, (sides, points[worst], int(entry))
+
+    def witness(self):
+        if self._where is None:
+            return None
+        sides, point, entry = self._where
+        return sides.witness(point, entry)
+
+
+def _mix(
+    latents: Sequence[Case], margin: np.ndarray, randoms: Sequence[Case], count: int
+) -> list[Case]:
+    """Return the attack's starts: the worst cases, then random ones."""
+    worst = [latents[i] for i in np.argsort(-margin, kind="stable")[: (count + 1) // 2]]
+    return [*worst, *randoms[: count - len(worst)]]
+
+
+__all__ = ["ClaimError", "Inequality"]

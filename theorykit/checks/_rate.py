@@ -1,0 +1,159 @@
+"""A measured quantity over a range of sizes against the predicted exponent."""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._expectation import replicate
+from theorykit.results import Evidence, Outcome, Verdict, Witness
+
+CONFIDENCE = 0.99
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rate(Check):
+    """`measure(n)` grows like n to the predicted exponent.
+
+    A least-squares line through (log n, log measure), one for every replicate; the mean slope
+    with its 99% t-interval over replicates. A measure without a key is deterministic: one line,
+    and the interval comes from its residuals. The claim holds if the interval lies in the
+    predicted band, is refuted if the two are disjoint, and is inconclusive otherwise.
+
+    **Arguments:**
+
+    - `measure`: `measure(key, n)` or `measure(n)`, a positive number; `n` is a Python number.
+    - `at`: the sizes.
+    - `exponent`, `at_most`, `at_least`, `between`: exactly one of them, the predicted slope.
+    - `tolerance`: widens the band on both sides: sizes are finite, exponents asymptotic.
+    - `limit`: a predicted limit, subtracted before: |measure - limit| is fitted.
+    - `replicates`, `vectorize`, `batch`: as for `expectation`; of no meaning without a key.
+    """
+
+    measure: Callable[..., Any]
+    at: tuple[float, ...] = (8, 16, 32)
+    exponent: float | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    between: tuple[float, float] | None = None
+    tolerance: float = 0.1
+    replicates: int = 16
+    limit: Any = None
+    vectorize: bool = True
+    batch: int = 64
+
+    evidence = Evidence.fitted
+
+    def __post_init__(self):
+        predictions = [self.exponent, self.at_most, self.at_least, self.between]
+        if sum(p is not None for p in predictions) != 1:
+            raise ValueError("a rate needs exactly one of exponent, at_most, at_least and between.")
+        if len(set(self.at)) < 3 or min(self.at) <= 0:
+            raise ValueError(f"a rate needs at least three positive sizes, not at={self.at}.")
+        if self._keyed() and self.replicates < 2:
+            raise ValueError(f"a rate needs replicates >= 2, not {self.replicates}.")
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; a control that names another prediction drops the first."""
+        kinds = ("exponent", "at_most", "at_least", "between")
+        if self.control and any(k in self.control for k in kinds):
+            control = {**{k: None for k in kinds}, **self.control}
+            return Check.controlled(dataclasses.replace(self, control=control))
+        return super().controlled()
+
+    def test(self, trial: Trial) -> Outcome:
+        """Measure at every size, fit, and compare the interval with the band."""
+        from scipy import stats
+
+        columns = []
+        for i, n in enumerate(self.at):
+            columns.append(self._measured(trial, n))
+            trial.progress((i + 1) / len(self.at))
+        values = np.stack(columns, axis=1)  # (replicates, sizes)
+        x, y = np.log(np.asarray(self.at, float)), np.log(values)
+        centred = x - x.mean()
+        slopes = y @ centred / (centred @ centred)
+        slope = float(slopes.mean())
+        if self._keyed():
+            error, dof = slopes.std(ddof=1) / math.sqrt(len(slopes)), len(slopes) - 1
+        else:
+            residual = y[0] - y[0].mean() - slope * centred
+            dof = len(x) - 2
+            error = math.sqrt(residual @ residual / dof / (centred @ centred))
+        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, dof) * error)
+        low, high = slope - reach, slope + reach
+        return self._judged(slope, (low, high), values)
+
+    def _measured(self, trial: Trial, n: float) -> np.ndarray:
+        """Return the replicates at one size, of shape (replicates,)."""
+        if self._keyed():
+            values = replicate(self.measure, trial, self.replicates, self.vectorize, self.batch, n)
+        else:
+            make = lambda: np.asarray([self.measure(n)], dtype=float)
+            values = trial.remember((self.measure, n), make)
+        if values.ndim != 1:
+            raise ClaimError(f"the measure has shape {values.shape[1:]} at n = {n}, not ().")
+        if self.limit is not None:
+            values = np.abs(values - float(self.limit))
+        if not ((values > 0) & np.isfinite(values)).all():
+            raise ClaimError(
+                f"the measure is {values[~((values > 0) & np.isfinite(values))][0]} at n = {n}; "
+                "a rate is fitted to positive finite numbers."
+            )
+        return values
+
+    def _judged(self, slope: float, interval: tuple[float, float], values: np.ndarray) -> Outcome:
+        low, high = interval
+        bottom, top = self._band()
+        if bottom <= low and high <= top:
+            verdict, why = Verdict.holds, ""
+        elif high < bottom or low > top:
+            verdict, why = Verdict.refuted, ""
+        else:
+            verdict = Verdict.inconclusive
+            more = "more replicates" if self._keyed() else "more or larger sizes"
+            why = f" The interval lies across the band's edge; {more} would narrow it."
+        note = (
+            f"Exponent {slope:.3f} in [{low:.3f}, {high:.3f}], predicted in "
+            f"[{bottom:.3g}, {top:.3g}].{why}"
+        )
+        stderr = values.std(axis=0, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        stderr = np.broadcast_to(stderr, values.shape[1:])
+        points = zip(map(float, self.at), values.mean(0).tolist(), stderr.tolist(), strict=True)
+        predicted = bottom if slope < bottom else top
+        return Outcome(
+            verdict,
+            self.evidence,
+            int(values.size),
+            note,
+            estimate=slope,
+            interval=interval,
+            points=tuple(points),
+            witness=Witness(f"# {note}", slope, predicted) if verdict == "refuted" else None,
+        )
+
+    def _band(self) -> tuple[float, float]:
+        low, high = -math.inf, math.inf
+        if self.exponent is not None:
+            low = high = self.exponent
+        elif self.between is not None:
+            low, high = self.between
+        elif self.at_most is not None:
+            high = self.at_most
+        elif self.at_least is not None:
+            low = self.at_least
+        return low - self.tolerance, high + self.tolerance
+
+    def _keyed(self) -> bool:
+        parameters = inspect.signature(self.measure).parameters.values()
+        return sum(p.default is p.empty for p in parameters) > 1
+
+    def describe(self) -> str:
+        """Return the sizes and the band."""
+        low, high = self._band()
+        lines = f"{self.replicates} replicates" if self._keyed() else "deterministic"
+        return f"rate: slope at n = {', '.join(map(str, self.at))} in [{low:g}, {high:g}], {lines}"

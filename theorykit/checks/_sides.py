@@ -1,0 +1,148 @@
+"""Two sides of a claim, evaluated at many points of its domain at once."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.checks._base import ClaimError, Trial
+from theorykit.domains import Case, Inputs, Sizes, call
+from theorykit.results import Witness
+from theorykit.shrink import show_arrays
+
+Side = Callable[..., Any]
+
+NOTHING = Inputs({}, {})
+"""The domain of a claim without arguments."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """Both sides of a claim at one setting of the sizes.
+
+    **Fields:** `batch`, how many points are evaluated at once (one compilation serves all);
+    `traceable`, whether the sides may be traced by JAX. A side may return an array or a tree of
+    arrays; their entries are laid out in one row, in the tree's order.
+    """
+
+    lhs: Side
+    rhs: Side
+    over: Inputs
+    sizes: Sizes
+    batch: int
+    traceable: bool
+    trial: Trial
+
+    def at(self, side: Side, parameters: Mapping[str, Any], xp: Any = jnp) -> list[Any]:
+        """Return the leaves of one side at one point."""
+        leaves = jax.tree.leaves(
+            call(side, self.over.point(parameters, self.sizes, xp), self.sizes)
+        )
+        return [xp.asarray(leaf) for leaf in leaves]
+
+    def both(self, parameters: Mapping[str, Any], xp: Any = jnp) -> tuple[Any, Any]:
+        """Return the entries of both sides at one point, broadcast against each other."""
+        left, right = self.at(self.lhs, parameters, xp), self.at(self.rhs, parameters, xp)
+        pairs = list(zip(*_paired(left, right), strict=True))
+        rows = [
+            [xp.broadcast_to(x, np.broadcast_shapes(a.shape, b.shape)).ravel() for x in (a, b)]
+            for a, b in pairs
+        ]
+        return xp.concatenate([r[0] for r in rows]), xp.concatenate([r[1] for r in rows])
+
+    def evaluate(self, cases: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
+        """Return both sides at many parameters, each of shape (cases, entries), float64."""
+        left, right = self._column(self.lhs, cases), self._column(self.rhs, cases)
+        pairs = zip(*_paired(left, right), strict=True)
+        rows = [_flat(a, b) for a, b in pairs]
+        return (
+            np.concatenate([r[0] for r in rows], axis=1),
+            np.concatenate([r[1] for r in rows], axis=1),
+        )
+
+    def _column(self, side: Side, cases: Sequence[Case]) -> list[np.ndarray]:
+        """Evaluate one side alone, so that a control recompiles only the side it replaces."""
+        if not self.traceable:
+            rows = [self.at(side, case, np) for case in cases]
+            return [np.stack([np.asarray(x) for x in leaf]) for leaf in zip(*rows, strict=True)]
+        what = (side, tuple(self.over.arguments), *self.sizes.items(), self.over.maps)
+        compiled = self.trial.remember(
+            (*what, self.batch),
+            lambda: jax.jit(jax.vmap(lambda p: self.at(side, p), axis_size=self.batch)),
+        )
+        parts = []
+        for start in range(0, len(cases), self.batch):
+            chunk = list(cases[start : start + self.batch])
+            padded = chunk + [chunk[-1]] * (self.batch - len(chunk))
+            values = compiled(stack(padded))
+            parts.append([np.asarray(v)[: len(chunk)] for v in values])
+        return [np.concatenate(leaf) for leaf in zip(*parts, strict=True)]
+
+    def witness(self, parameters: Case, entry: int) -> Witness:
+        """Return the point written as numpy, with the sides' values at their worst entry."""
+        point = self.over.point(parameters, self.sizes, np)
+        lines = [f"{name} = {value!r}" for name, value in self.sizes.items()]
+        lines += show_arrays({name: np.asarray(value) for name, value in point.items()})
+        if self.over.maps:
+            made = {
+                k: d.finish(parameters[k], self.sizes, np) for k, d in self.over.arguments.items()
+            }
+            origin = show_arrays(made)
+            lines += ["# made from", *("# " + x for line in origin for x in line.split("\n"))]
+        left, right = self.evaluate([parameters])
+        if left.shape[1] > 1:
+            lines.append(f"# both sides have {left.shape[1]} entries; number {entry} is the worst")
+        return Witness("\n".join(lines), float(left[0, entry]), float(right[0, entry]))
+
+    def refuse_nan(self, cases: Sequence[Case], left: np.ndarray, right: np.ndarray) -> None:
+        """Raise a `ClaimError` that names the first point where a side is NaN."""
+        for name, side in (("lhs", left), ("rhs", right)):
+            bad = np.isnan(side)
+            if bad.any():
+                case, entry = np.argwhere(bad)[0]
+                where = self.witness(cases[case], int(entry)).code.replace("\n", "; ")
+                raise ClaimError(f"{name} is NaN at a point of the domain: {where}")
+
+
+def stack(cases: Sequence[Case]) -> dict[str, np.ndarray]:
+    """Return the cases as one array an argument, of shape (cases, ...)."""
+    return {name: np.stack([case[name] for case in cases]) for name in cases[0]}
+
+
+def unstack(columns: Mapping[str, Any]) -> list[Case]:
+    """Return the rows of `stack`."""
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    count = len(next(iter(arrays.values())))
+    return [{name: a[i] for name, a in arrays.items()} for i in range(count)]
+
+
+def _paired(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Let one array stand for every array of the other side; refuse other mismatches."""
+    if len(left) == 1:
+        left = left * len(right)
+    if len(right) == 1:
+        right = right * len(left)
+    if len(left) != len(right) or not left:
+        raise ClaimError(f"lhs returns {len(left)} arrays and rhs {len(right)}; they must match.")
+    return left, right
+
+
+def _flat(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Broadcast two batches of arrays against each other, as (cases, entries) float64."""
+    try:
+        shape = np.broadcast_shapes(a.shape[1:], b.shape[1:])
+    except ValueError:
+        raise ClaimError(
+            f"lhs has shape {a.shape[1:]} and rhs {b.shape[1:]}; they do not broadcast."
+        ) from None
+    both = []
+    for x in (a, b):
+        x = x.reshape(x.shape[:1] + (1,) * (len(shape) - x.ndim + 1) + x.shape[1:])
+        x = np.broadcast_to(x, x.shape[:1] + shape).reshape(len(x), -1)
+        if np.iscomplexobj(x):
+            raise ClaimError("a side is complex; compare real and imaginary parts instead.")
+        both.append(x.astype(np.float64))
+    return both[0], both[1]

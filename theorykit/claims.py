@@ -1,0 +1,291 @@
+"""Claims: what they are, how they are registered, and how one is run."""
+
+import dataclasses
+import fnmatch
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from theorykit.results import Outcome, Result, Verdict
+
+if TYPE_CHECKING:
+    from theorykit.checks import Check, Trial
+
+Progress = Callable[[float], None]
+
+TIERS = ("fast", "slow")
+
+_registry: dict[str, "Claim"] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A mathematical statement and the check that tries to break it.
+
+    **Fields:** `id`, such as `capture.E1.first_derivative`; `paper` and `ref`, where it is
+    printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
+    verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
+    repairs; `build`, the function that makes the check.
+    """
+
+    id: str
+    paper: str
+    ref: str
+    statement: str
+    assumptions: tuple[str, ...]
+    expect: Verdict
+    tier: str
+    words: str
+    repairs: str | None
+    build: Callable[[], "Check"]
+
+    @property
+    def place(self) -> str:
+        """Where the claim is written, as file:line."""
+        code = self.build.__code__
+        return f"{code.co_filename}:{code.co_firstlineno}"
+
+    @property
+    def file(self) -> Path:
+        """The file that the claim is written in."""
+        return Path(self.build.__code__.co_filename).resolve()
+
+    def run(self, seed: int = 0, progress: Progress = lambda share: None) -> Result:
+        """Try to break the claim, then its control, and weigh the two.
+
+        The result depends on the claim and the seed only. Whatever goes wrong inside is a result
+        with the verdict `error`.
+        """
+        import jax
+
+        from theorykit.checks import Trial
+
+        start = time.perf_counter()
+        control: Verdict | None = None
+        with float64():
+            try:
+                check = self.build()
+                key = jax.random.fold_in(
+                    jax.random.key(seed, impl="threefry2x32"), stable_hash(self.id)
+                )
+                memory: dict = {}
+                first = lambda share: progress(0.7 * share)
+                second = lambda share: progress(0.7 + 0.3 * share)
+                tried = Trial(jax.random.fold_in(key, 0), False, memory, first)
+                outcome = _checked(self.id, check).test(tried)
+                false = check.controlled()
+                if false is not None:
+                    control = false.test(
+                        Trial(jax.random.fold_in(key, 1), True, memory, second)
+                    ).verdict
+            except Exception as error:
+                outcome = Outcome(Verdict.error, note=explain(error, self.file))
+        verdict, note = _weigh(outcome, control)
+        return Result(
+            id=self.id,
+            paper=self.paper,
+            ref=self.ref,
+            statement=self.statement,
+            expected=self.expect,
+            verdict=verdict,
+            control=control,
+            outcome=outcome,
+            note=note,
+            seconds=time.perf_counter() - start,
+        )
+
+
+def claim(
+    id: str,
+    *,
+    ref: str = "",
+    statement: str = "",
+    assumptions: Iterable[str] = (),
+    expect: str = "holds",
+    tier: str = "fast",
+    paper: str | None = None,
+    repairs: str | None = None,
+) -> Callable[[Callable[[], "Check"]], Claim]:
+    r"""Register a claim; decorates a function without arguments that returns its check.
+
+    The function's docstring is the statement in words. It runs inside a float64 scope, and only
+    when the claim does.
+
+    **Arguments:** `id`: its first part names the paper unless `paper` does; `<id>.repaired`
+    repairs `<id>` unless `repairs` says otherwise; `expect`: the recorded verdict, "holds",
+    "refuted" or "inconclusive"; `tier`: "fast" or "slow".
+
+    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
+    """
+    if expect not in ("holds", "refuted", "inconclusive"):
+        raise ValueError(
+            f"claim {id}: expect is 'holds', 'refuted' or 'inconclusive', not {expect!r}."
+        )
+    if tier not in TIERS:
+        raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
+    if isinstance(assumptions, str):
+        assumptions = (assumptions,)
+    if repairs is None and id.endswith(".repaired"):
+        repairs = id.removesuffix(".repaired")
+
+    def register(build: Callable[[], "Check"]) -> Claim:
+        made = Claim(
+            id=id,
+            paper=id.split(".")[0] if paper is None else paper,
+            ref=ref,
+            statement=statement,
+            assumptions=tuple(assumptions),
+            expect=Verdict(expect),
+            tier=tier,
+            words=" ".join((build.__doc__ or "").split()),
+            repairs=repairs,
+            build=build,
+        )
+        known = _registry.get(id)
+        # A module that is imported again registers the same place again.
+        if known is not None and known.place != made.place:
+            raise ValueError(
+                f"two claims have the id {id}: {known.place} and {made.place}; rename one."
+            )
+        _registry[id] = made
+        return made
+
+    return register
+
+
+def float64() -> AbstractContextManager[Any]:
+    """Return a scope, of this thread only, in which JAX computes in float64."""
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def stable_hash(text: str) -> int:
+    """Return 32 bits of the text's SHA-256: the same in every process."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def _checked(id: str, check: Any) -> "Check":
+    from theorykit.checks import Check, ClaimError
+
+    if not isinstance(check, Check):
+        raise ClaimError(f"{id} returns {type(check).__name__}, not a check.")
+    return check
+
+
+def _weigh(outcome: Outcome, control: Verdict | None) -> tuple[Verdict, str]:
+    """A claim holds only if its check also saw through the control."""
+    if outcome.verdict != Verdict.holds or control == Verdict.refuted:
+        return outcome.verdict, outcome.note
+    if control is None:
+        why = "There is no control, so nothing shows that the check could have failed."
+    else:
+        why = f"The control, a false statement, was not refuted ({control}): no power."
+    return Verdict.inconclusive, f"{why} {outcome.note}".strip()
+
+
+def explain(error: BaseException, file: Path | None = None) -> str:
+    """Return one sentence for an exception: its type, its message, and where in the claims."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
+    frame = (inside or frames or [None])[-1]
+    message = " ".join(str(error).split()) or "no message"
+    if len(message) > 600:
+        message = message[:600] + " ..."
+    where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
+    return f"{type(error).__name__}: {message}{where}"
+
+
+def shipped() -> list[Claim]:
+    """Return the claims of `theorykit.proofs_numeric`, importing every module in it."""
+    root = importlib.import_module("theorykit.proofs_numeric")
+    modules = [root]
+    for found in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+        modules.append(_imported(found.name))
+    files = {Path(m.__file__).resolve() for m in modules if m.__file__}
+    return [c for c in _registry.values() if c.file in files]
+
+
+def load(path: str | Path) -> list[Claim]:
+    """Return the claims that a Python file of the user's declares, in their order.
+
+    **Raises:** `ValueError` if there is no such file, it fails to import, or has no claim.
+    """
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise ValueError(f"there is no claims file {path}.")
+    name = f"theorykit_claims_{stable_hash(str(file)):08x}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is not a Python file; its name should end in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.parent))  # so that it can import its neighbours
+    for id in [c.id for c in _registry.values() if c.file == file]:
+        del _registry[id]  # it may have changed since it was last loaded
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(name, None)
+        raise ValueError(_import_failure(str(path), error, file)) from error
+    finally:
+        sys.path.remove(str(file.parent))
+    found = [c for c in _registry.values() if c.file == file]
+    if not found:
+        raise ValueError(f"{path} declares no claim; decorate one with @claim(...).")
+    return found
+
+
+def select(patterns_or_files: Iterable[str] = (), tier: str = "all") -> list[Claim]:
+    """Return the claims that the patterns and files name, each once, ordered by id.
+
+    **Arguments:** `patterns_or_files`: names ending in `.py` are files of claims, everything else
+    is a shell pattern over the ids of shipped claims and of those files; none means all that is
+    shipped. `tier`: "fast", "slow" or "all".
+
+    **Raises:** `ValueError` for a pattern or file without claims, or an unknown tier.
+    """
+    if tier not in (*TIERS, "all"):
+        raise ValueError(f"the tier is fast, slow or all, not {tier!r}.")
+    wanted = [str(p) for p in patterns_or_files]
+    files = [p for p in wanted if p.endswith(".py")]
+    patterns = [p for p in wanted if not p.endswith(".py")]
+    chosen = [c for path in files for c in load(path)]
+    if patterns or not wanted:
+        known = [*shipped(), *chosen]
+        for pattern in patterns or ["*"]:
+            matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
+            if patterns and not matches:
+                raise ValueError(f"no claim matches {pattern!r}; `theorykit list` shows their ids.")
+            chosen += matches
+    unique = sorted({c.id: c for c in chosen}.values(), key=lambda c: c.id)
+    kept = [c for c in unique if tier in ("all", c.tier)]
+    if wanted and not kept:
+        other = "slow" if tier == "fast" else "fast"
+        raise ValueError(
+            f"{' '.join(wanted)} names {len(unique)} claims, all of the {other} tier; "
+            f"add --tier {other}."
+        )
+    return kept
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ValueError(_import_failure(name, error, None)) from error
+
+
+def _import_failure(what: str, error: Exception, file: Path | None) -> str:
+    if isinstance(error, ValueError) and str(error).startswith("two claims have the id"):
+        return str(error)
+    return f"{what} cannot be imported: {explain(error, file)}."

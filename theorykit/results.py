@@ -1,0 +1,171 @@
+"""What a check finds: verdicts, evidence grades, witnesses, and their JSON."""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+class Verdict(enum.StrEnum):
+    """What a run says of a claim."""
+
+    holds = "holds"
+    refuted = "refuted"
+    inconclusive = "inconclusive"
+    error = "error"
+
+
+class Evidence(enum.IntEnum):
+    """How strong the evidence is, weakest first: `Evidence.sampled < Evidence.searched`.
+
+    `trained` and `certified` have their place in the order; no check yields them yet.
+    """
+
+    sampled = 1
+    searched = 2
+    fitted = 3
+    trained = 4
+    exhaustive = 5
+    certified = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Witness:
+    """An input, written as numpy that can be pasted back, and what both sides are there."""
+
+    code: str
+    lhs: Any = None
+    rhs: Any = None
+
+    def json(self) -> dict[str, Any]:
+        """Return a strict-JSON object; a side that is not a number is left out."""
+        return _without_none(dict(code=self.code, lhs=_plain(self.lhs), rhs=_plain(self.rhs)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What one check found, before its control is weighed.
+
+    **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
+    inputs, members or replicates were tried; `note`, one sentence; `ratio`, the largest
+    lhs / rhs seen, and `tightest`, where; `estimate` with `interval` for statistical checks;
+    `witness` of a refutation; `points`, the fitted (n, mean, standard error) of a rate.
+    """
+
+    verdict: Verdict
+    evidence: Evidence | None = None
+    cases: int = 0
+    note: str = ""
+    ratio: float | None = None
+    tightest: Witness | None = None
+    estimate: float | None = None
+    interval: tuple[float, float] | None = None
+    witness: Witness | None = None
+    points: tuple[tuple[float, float, float], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A claim's outcome, with the verdict of its control and the verdict that was expected."""
+
+    id: str
+    paper: str
+    ref: str
+    statement: str
+    expected: Verdict
+    verdict: Verdict
+    control: Verdict | None
+    outcome: Outcome
+    note: str = ""
+    seconds: float = 0.0
+
+    @property
+    def moved(self) -> bool:
+        """Whether the verdict is another than the recorded one."""
+        return self.verdict != self.expected
+
+    def json(self) -> dict[str, Any]:
+        """Return a strict-JSON object: no NaN or infinity, and absent fields are absent."""
+        found = self.outcome
+        fields = dict(
+            id=self.id,
+            paper=self.paper,
+            ref=self.ref,
+            statement=self.statement,
+            verdict=self.verdict.value,
+            expected=self.expected.value,
+            evidence=found.evidence.name if found.evidence else None,
+            control=self.control.value if self.control else None,
+            ratio=_plain(found.ratio),
+            tightest=found.tightest.json() if found.tightest else None,
+            estimate=_plain(found.estimate),
+            interval=_plain(found.interval),
+            points=_plain(found.points) or None,
+            cases=found.cases,
+            note=self.note,
+            seconds=round(self.seconds, 3),
+        )
+        # These four are always there, so that a reader can tell "none" from "forgotten".
+        always = ("evidence", "control")
+        return {
+            **{k: v for k, v in fields.items() if v is not None or k in always},
+            "witness": found.witness.json() if found.witness else None,
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Result":
+        """Return the result whose `json()` is `fields`."""
+        interval = fields.get("interval")
+        outcome = Outcome(
+            verdict=Verdict(fields["verdict"]),
+            evidence=Evidence[fields["evidence"]] if fields.get("evidence") else None,
+            cases=fields["cases"],
+            ratio=_number(fields.get("ratio")),
+            tightest=_witness(fields.get("tightest")),
+            estimate=_number(fields.get("estimate")),
+            interval=(_bound(interval[0]), _bound(interval[1])) if interval else None,
+            witness=_witness(fields.get("witness")),
+            points=tuple(tuple(_bound(x) for x in p) for p in fields.get("points", ())),
+        )
+        return cls(
+            id=fields["id"],
+            paper=fields["paper"],
+            ref=fields["ref"],
+            statement=fields["statement"],
+            expected=Verdict(fields["expected"]),
+            verdict=Verdict(fields["verdict"]),
+            control=Verdict(fields["control"]) if fields.get("control") else None,
+            outcome=outcome,
+            note=fields["note"],
+            seconds=fields["seconds"],
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays as JSON numbers and lists; what JSON has no number for, as a string."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return repr(value)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _bound(value: Any) -> float:
+    return float(value)  # reads "inf" and "nan" as well
+
+
+def _witness(fields: Mapping[str, Any] | None) -> Witness | None:
+    return None if fields is None else Witness(**fields)
+
+
+def _without_none(fields: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in fields.items() if v is not None}
