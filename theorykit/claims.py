@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from theorykit.results import Outcome, Result, Verdict
 
 if TYPE_CHECKING:
-    from theorykit.checks import Check, Trial
+    from theorykit.checks import Check
 
 Progress = Callable[[float], None]
 

@@ -436,8 +436,8 @@ def _dimension(text: str | int, sizes: Sizes) -> int:
         for factor in factors:
             if not factor.isdigit() and not isinstance(sizes.get(factor), int):
                 raise ValueError(
-                    f"the shape {text!r} needs a size {factor!r}, as in inputs(..., {factor}=(2, 4));"
-                    f" there is {', '.join(sizes) or 'none'}."
+                    f"the shape {text!r} needs a size {factor!r}, as in inputs(..., "
+                    f"{factor}=(2, 4)); there is {', '.join(sizes) or 'none'}."
                 )
         total += math.prod(int(f) if f.isdigit() else sizes[f] for f in factors)
     return total

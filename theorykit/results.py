@@ -40,7 +40,7 @@ class Witness:
 
     def json(self) -> dict[str, Any]:
         """Return a strict-JSON object; a side that is not a number is left out."""
-        return _without_none(dict(code=self.code, lhs=_plain(self.lhs), rhs=_plain(self.rhs)))
+        return _without_none({"code": self.code, "lhs": _plain(self.lhs), "rhs": _plain(self.rhs)})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,24 +88,24 @@ class Result:
     def json(self) -> dict[str, Any]:
         """Return a strict-JSON object: no NaN or infinity, and absent fields are absent."""
         found = self.outcome
-        fields = dict(
-            id=self.id,
-            paper=self.paper,
-            ref=self.ref,
-            statement=self.statement,
-            verdict=self.verdict.value,
-            expected=self.expected.value,
-            evidence=found.evidence.name if found.evidence else None,
-            control=self.control.value if self.control else None,
-            ratio=_plain(found.ratio),
-            tightest=found.tightest.json() if found.tightest else None,
-            estimate=_plain(found.estimate),
-            interval=_plain(found.interval),
-            points=_plain(found.points) or None,
-            cases=found.cases,
-            note=self.note,
-            seconds=round(self.seconds, 3),
-        )
+        fields = {
+            "id": self.id,
+            "paper": self.paper,
+            "ref": self.ref,
+            "statement": self.statement,
+            "verdict": self.verdict.value,
+            "expected": self.expected.value,
+            "evidence": found.evidence.name if found.evidence else None,
+            "control": self.control.value if self.control else None,
+            "ratio": _plain(found.ratio),
+            "tightest": found.tightest.json() if found.tightest else None,
+            "estimate": _plain(found.estimate),
+            "interval": _plain(found.interval),
+            "points": _plain(found.points) or None,
+            "cases": found.cases,
+            "note": self.note,
+            "seconds": round(self.seconds, 3),
+        }
         # These four are always there, so that a reader can tell "none" from "forgotten".
         always = ("evidence", "control")
         return {

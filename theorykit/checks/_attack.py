@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.checks._compile import compile_for
 from theorykit.checks._sides import Sides, stack, unstack
 from theorykit.domains import Case
 
@@ -25,9 +26,14 @@ def attack(sides: Sides, starts: Sequence[Case], steps: int, floor: float) -> li
     """
     import optax
 
-    def objective(moving: dict[str, Any], fixed: dict[str, Any]) -> jax.Array:
-        parameters = sides.over.squash({**moving, **fixed}, jnp)
-        left, right = sides.both(parameters)
+    columns = stack(starts)
+    moves = {name: domain.differentiable for name, domain in sides.over.arguments.items()}
+    moving = {k: v for k, v in columns.items() if moves[k]}
+    fixed = {k: v for k, v in columns.items() if not moves[k]}
+
+    def objective(vector: jax.Array, fixed: dict[str, Any]) -> jax.Array:
+        latents = {**_split(vector, moving), **fixed}
+        left, right = sides.both(sides.over.squash(latents, jnp))
         gap = left - right
         relative = gap / (jnp.abs(left) + jnp.abs(right) + 1e3 * floor)
         # Where rhs = 0 the relative gap is flat; the gap itself still points uphill.
@@ -37,41 +43,39 @@ def attack(sides: Sides, starts: Sequence[Case], steps: int, floor: float) -> li
         return jnp.where(jnp.isinf(left) & jnp.isinf(right), -2.0, score).max()
 
     adam = optax.scale_by_adam(b1=0.9, b2=0.99)
+    ascend = jax.vmap(jax.value_and_grad(objective))
 
-    def run(moving: dict[str, Any], fixed: dict[str, Any], rates: jax.Array) -> dict[str, Any]:
-        ascend = jax.vmap(jax.value_and_grad(objective))
-
-        def step(carry: Any, decay: jax.Array) -> tuple[Any, None]:
+    def run(vectors: jax.Array, fixed: dict[str, Any], rates: jax.Array) -> jax.Array:
+        def step(carry: Any, rate: jax.Array) -> tuple[Any, None]:
             here, state, best, best_score = carry
             score, gradient = ascend(here, fixed)
             # A NaN is the worst that can be found: keep the point, the caller reports it.
             score = jnp.where(jnp.isnan(score), jnp.inf, score)
-            better = score > best_score
-            best = jax.tree.map(
-                lambda new, old: jnp.where(_wide(better, new), new, old), here, best
-            )
-            gradient = jax.tree.map(jnp.nan_to_num, gradient)
-            move, state = adam.update(gradient, state)
-            here = jax.tree.map(
-                lambda z, m: jnp.clip(z + decay * _wide(rates, m) * m, -FARTHEST, FARTHEST),
-                here,
-                move,
-            )
+            best = jnp.where((score > best_score)[:, None], here, best)
+            move, state = adam.update(jnp.nan_to_num(gradient), state)
+            here = jnp.clip(here + rate[:, None] * move, -FARTHEST, FARTHEST)
             return (here, state, best, jnp.maximum(score, best_score)), None
 
-        decay = 0.5 * (1 + jnp.cos(jnp.pi * jnp.arange(steps) / steps))
-        start = (moving, adam.init(moving), moving, jnp.full(len(rates), -jnp.inf))
-        (_, _, best, _), _ = jax.lax.scan(step, start, decay)
+        start = (vectors, adam.init(vectors), vectors, jnp.full(len(vectors), -jnp.inf))
+        (_, _, best, _), _ = jax.lax.scan(step, start, rates)
         return best
 
-    columns = stack(starts)
-    moves = {name: domain.differentiable for name, domain in sides.over.arguments.items()}
-    moving = {k: v for k, v in columns.items() if moves[k]}
-    fixed = {k: v for k, v in columns.items() if not moves[k]}
-    rates = np.geomspace(FASTEST, SLOWEST, 8)[np.arange(len(starts)) % 8]
-    return unstack({**fixed, **jax.jit(run)(moving, fixed, rates)})
+    count = len(starts)
+    vectors = np.concatenate([v.reshape(count, -1) for v in moving.values()], axis=1)
+    vectors = vectors.clip(-FARTHEST, FARTHEST)
+    own = np.geomspace(FASTEST, SLOWEST, 8)[np.arange(count) % 8]
+    decay = 0.5 * (1 + np.cos(np.pi * np.arange(steps) / steps))
+    rates = decay[:, None] * own
+    best = compile_for(run, vectors, fixed, rates, repeats=steps)(vectors, fixed, rates)
+    return unstack({**fixed, **_split(np.asarray(best), moving)})
 
 
-def _wide(lanes: jax.Array, like: jax.Array) -> jax.Array:
-    """Give a number a start the trailing axes of `like`."""
-    return lanes.reshape(lanes.shape + (1,) * (like.ndim - 1))
+def _split(vector: Any, like: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Cut the last axis into the arguments, each of the shape of one row of `like`."""
+    parts, start = {}, 0
+    for name, column in like.items():
+        size = column[0].size
+        part = vector[..., start : start + size]
+        parts[name] = part.reshape(vector.shape[:-1] + column.shape[1:])
+        start += size
+    return parts

@@ -60,7 +60,7 @@ class Expectation(Check):
         """Return the false neighbour; a control that names another target drops the first."""
         targets = ("value", "at_most", "at_least")
         if self.control and any(t in self.control for t in targets):
-            control = {**{t: None for t in targets}, **self.control}
+            control = {**dict.fromkeys(targets), **self.control}
             return dataclasses.replace(self, control=control)._replaced()
         return self._replaced()
 

@@ -52,7 +52,7 @@ class Identity(Check):
             count = self.cases if self.over.arguments else 0
             latents = self.over.cases(trial.rng(number), sizes, count)
             points = [self.over.squash(z, np) for z in latents]
-            error, entry = self._measure(sides, points)
+            error, _entry = self._measure(sides, points)
             tried += len(points)
             largest = max(largest, float(error.max()))
             if largest > self.tol:

@@ -61,7 +61,7 @@ class Rate(Check):
         """Return the false neighbour; a control that names another prediction drops the first."""
         kinds = ("exponent", "at_most", "at_least", "between")
         if self.control and any(k in self.control for k in kinds):
-            control = {**{k: None for k in kinds}, **self.control}
+            control = {**dict.fromkeys(kinds), **self.control}
             return Check.controlled(dataclasses.replace(self, control=control))
         return super().controlled()
 

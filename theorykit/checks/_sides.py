@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.checks._base import ClaimError, Trial
+from theorykit.checks._compile import compile_for
 from theorykit.domains import Case, Inputs, Sizes, call
 from theorykit.results import Witness
 from theorykit.shrink import show_arrays
@@ -68,10 +69,11 @@ class Sides:
         if not self.traceable:
             rows = [self.at(side, case, np) for case in cases]
             return [np.stack([np.asarray(x) for x in leaf]) for leaf in zip(*rows, strict=True)]
-        what = (side, tuple(self.over.arguments), *self.sizes.items(), self.over.maps)
+        what = (side, id(self.over), *self.sizes.items(), self.batch)
+        first = stack([cases[0]] * self.batch)
         compiled = self.trial.remember(
-            (*what, self.batch),
-            lambda: jax.jit(jax.vmap(lambda p: self.at(side, p), axis_size=self.batch)),
+            what,
+            lambda: compile_for(jax.vmap(lambda p: self.at(side, p), axis_size=self.batch), first),
         )
         parts = []
         for start in range(0, len(cases), self.batch):
