@@ -8,8 +8,8 @@ How it works. neural-tangents uses names that JAX has since moved or dropped. It
 from their own unchanged files, but run with an `import` of their own: where they ask for one of
 the few modules in `_views`, they get a view of it that has the old names and passes every other
 name through. The view lives in the globals of neural-tangents' modules only, so a name that it
-looks up as late as in a call is found too, and nobody else ever sees it. Two functions that use
-the internals of JAX's automatic differentiation are replaced by ones that use its public side.
+looks up as late as in a call is found too, and nobody else ever sees it. Three functions that use
+the internals of JAX's differentiation and compilation are replaced by ones that do not.
 
 After this import `import neural_tangents` gives the same, working package. A copy that somebody
 else managed to import before stays where it is, and `tangents.nt` is then a second one beside it;
@@ -20,6 +20,7 @@ import builtins
 import contextlib
 import importlib
 import importlib.metadata
+import math
 import re
 import sys
 import types
@@ -28,6 +29,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy
+import numpy as np
 
 if TYPE_CHECKING:
     import neural_tangents as nt
@@ -44,7 +47,7 @@ _ROOT = "neural_tangents"
 
 
 class UnsupportedVersion(ImportError):
-    """The installed JAX or neural-tangents is not one that `theorykit.kernels.tangents` works on."""
+    """The installed JAX or neural-tangents is not one that this module works on."""
 
 
 def _check_versions(jax_version: str, nt_version: str | None) -> None:
@@ -88,6 +91,14 @@ def _views() -> dict[str, _View]:
     def safe_zip(*args: Iterable) -> list:
         return list(zip(*args, strict=True))
 
+    # Each is asked of things that have the attribute; JAX's own insist on arrays, or on a dtype.
+    def size(a: Any, axis: int | None = None) -> int:
+        shape = np.shape(a)
+        return math.prod(shape) if axis is None else shape[axis]
+
+    def dtype(a: Any) -> np.dtype:
+        return jax.numpy.dtype(getattr(a, "dtype", a))
+
     def eigvalsh(a: Any, *, eigvals: tuple[int, int] | None = None, **options: Any) -> Any:
         return scipy.linalg.eigvalsh(a, subset_by_index=eigvals, **options)
 
@@ -113,13 +124,14 @@ def _views() -> dict[str, _View]:
         # Only a key in a table of rules: JAX does not emit this primitive any more.
         zeros_like_p=extend.Primitive("zeros_like"),
     )
+    numpy = _View(jax.numpy, "jax.numpy", size=size, dtype=dtype)
     interpreters = _View(jax.interpreters, "jax.interpreters", ad=ad)
     util = _View(None, "jax.util", safe_map=safe_map, safe_zip=safe_zip)
     linalg = _View(scipy.linalg, "scipy.linalg", eigvalsh=eigvalsh)
     views = [
-        _View(jax, "jax", core=core, interpreters=interpreters, util=util),
+        _View(jax, "jax", core=core, interpreters=interpreters, numpy=numpy, util=util),
         _View(scipy, "scipy", linalg=linalg),
-        *(core, interpreters, ad, util, linalg),
+        *(core, interpreters, ad, numpy, util, linalg),
     ]
     return {view.__name__: view for view in views}
 
@@ -204,6 +216,12 @@ def _repair_empirical(empirical: Any) -> None:
             return (cotangent,)
         return ad.get_primitive_transpose(eqn.primitive)(cotangent, *invals, **eqn.params)
 
+    def flops(f: Callable, optimize: bool, *args: Any, **options: Any) -> float:
+        lowered = jax.jit(f).lower(*args, **options)
+        cost = (lowered.compile() if optimize else lowered).cost_analysis()
+        return (cost[0] if isinstance(cost, list) else cost)["flops"]
+
+    empirical._get_flops = flops
     empirical._get_primals_out_and_pullback = primals_out_and_pullback
     empirical._eqn_vjp_fn = eqn_vjp
 

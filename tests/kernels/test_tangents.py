@@ -1,0 +1,456 @@
+"""neural-tangents on the installed JAX: closed forms, finite networks, and JAX left alone."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from theorykit.kernels import tangents
+from theorykit.kernels.tangents import nt, stax
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`FanIn` layers assume independent inputs"),
+    pytest.mark.filterwarnings("ignore:Batch size is reduced"),
+]
+CHECKOUT = Path(__file__).parents[2]
+IMPLEMENTATIONS = ["JACOBIAN_CONTRACTION", "NTK_VECTOR_PRODUCTS", "STRUCTURED_DERIVATIVES"]
+close = lambda a, b, rtol=2e-5, atol=2e-6: np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+
+
+def normal(*shape, seed=0):
+    return jax.random.normal(jax.random.PRNGKey(seed), shape)
+
+
+def run(code):
+    """Run `code` in a fresh interpreter; its standard error comes back with its exit status."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+# --- JAX, and whoever else is there, are left alone
+
+
+def test_jax_is_left_as_it_was():
+    done = run(
+        """
+        import sys, types, warnings
+        import jax, jax.core, jax.random, jax.numpy, jax.interpreters.ad, scipy.linalg
+        import theorykit.kernels
+
+        watched = [m for n, m in sorted(sys.modules.items())
+                   if n in ("jax", "scipy", "builtins", "warnings")
+                   or n.startswith(("jax.", "scipy.")) and not n.startswith("jax._src")]
+
+        def now():
+            return (
+                {m.__name__: {k: id(v) for k, v in vars(m).items()} for m in watched},
+                dict(jax.config.values), list(warnings.filters), list(sys.meta_path),
+                list(sys.path), "jax.util" in sys.modules,
+            )
+
+        def compare(before, after):
+            assert before[1:] == after[1:]
+            for name, old in before[0].items():
+                new = after[0][name]
+                assert {k: new.get(k) for k in old} == old, name
+                # What Python itself adds when a submodule is imported for the first time.
+                for k in set(new) - set(old):
+                    assert id(sys.modules[f"{name}.{k}"]) == new[k], (name, k)
+
+        before = now()
+        assert not hasattr(jax.core, "lattice_join")
+        from theorykit.kernels.tangents import nt, stax
+        compare(before, now())
+        assert set(before[0]["jax.core"]) == set(vars(jax.core))
+        assert set(before[0]["jax.random"]) == set(vars(jax.random))
+
+        init, apply, kernel = stax.serial(stax.Dense(4), stax.Relu(), stax.Dense(1))
+        x = jax.numpy.ones((2, 3))
+        kernel(x, x)
+        ntk = nt.empirical_ntk_fn(apply, implementation=nt.NtkImplementation.STRUCTURED_DERIVATIVES)
+        ntk(x, None, init(jax.random.PRNGKey(0), x.shape)[1])
+        compare(before, now())
+        assert "tensorflow" not in sys.modules and "tf2jax" not in sys.modules
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_after_a_failed_import_of_neural_tangents():
+    done = run(
+        """
+        import sys
+        try:
+            import neural_tangents
+        except Exception:
+            pass
+        else:
+            raise SystemExit("it can be imported by itself: tangents is no longer needed")
+        from theorykit.kernels import tangents
+        import importlib, neural_tangents, neural_tangents.stax
+        assert neural_tangents is tangents.nt and neural_tangents.stax is tangents.stax
+        assert importlib.reload(tangents).nt is neural_tangents
+        try:
+            import neural_tangents.experimental.empirical_tf
+        except ModuleNotFoundError:
+            pass
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_copy_imported_by_somebody_else_stays():
+    done = run(
+        """
+        import sys, types
+        theirs = sys.modules["neural_tangents"] = types.ModuleType("neural_tangents")
+        part = sys.modules["neural_tangents.stax"] = types.ModuleType("neural_tangents.stax")
+        from theorykit.kernels import tangents
+        assert sys.modules["neural_tangents"] is theirs
+        assert sys.modules["neural_tangents.stax"] is part
+        assert not [n for n in sys.modules if n.startswith("neural_tangents._src")]
+        assert tangents.nt is not theirs and tangents.stax.Dense
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_unsupported_jax_is_one_sentence():
+    done = run(
+        """
+        import jax
+        jax.__version__ = "0.4.38"
+        import theorykit.kernels.tangents
+        """
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.endswith(
+        "UnsupportedVersion: theorykit.kernels.tangents supports jax "
+        f"{tangents.SUPPORTED}, but jax 0.4.38 is installed; install a supported one."
+    )
+    assert "neural_tangents" not in done.stderr
+
+
+def test_which_versions_are_supported():
+    low, beyond = (v.lstrip("<>=") for v in tangents.SUPPORTED.split(","))
+    for version in (low, f"{low}.0", f"{low}.3", "0.10.2", "0.10.3.dev20260101"):
+        tangents._check_versions(version, "0.6.5")
+    for version in ("0.7.2", beyond, f"{beyond}.0", "1.0.0"):
+        with pytest.raises(tangents.UnsupportedVersion, match=f"but jax {version} is installed"):
+            tangents._check_versions(version, "0.6.5")
+    with pytest.raises(ImportError, match=r"neural-tangents 0\.6\.5, but 0\.6\.4 is"):
+        tangents._check_versions(low, "0.6.4")
+    with pytest.raises(ImportError, match="but none is installed"):
+        tangents._check_versions(low, None)
+
+
+# --- Kernels with closed forms
+
+
+def relu_dual(a, b, k):
+    """E relu(u) relu(v) and E relu'(u) relu'(v), Cho and Saul's arc-cosine kernels."""
+    theta = np.arccos(np.clip(k / np.sqrt(a * b), -1, 1))
+    value = np.sqrt(a * b) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
+    return value, (np.pi - theta) / (2 * np.pi)
+
+
+def erf_dual(a, b, k):
+    """E erf(u) erf(v) and E erf'(u) erf'(v), Williams' formula."""
+    norm = (1 + 2 * a) * (1 + 2 * b)
+    return 2 / np.pi * np.arcsin(2 * k / np.sqrt(norm)), 4 / np.pi / np.sqrt(norm - 4 * k**2)
+
+
+def gelu_dual(a, b, k):
+    """The same for gelu, with the error function, by Gauss-Hermite quadrature in two dimensions."""
+    from scipy.special import erf
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    weights = weights / weights.sum()
+    z, w = np.meshgrid(nodes, nodes, indexing="ij")
+    a, b, k = (np.asarray(v)[..., None, None] for v in (a, b, k))
+    u, v = np.sqrt(a) * z, k / np.sqrt(a) * z + np.sqrt(np.maximum(b - k**2 / a, 0)) * w
+    cdf = lambda t: (1 + erf(t / np.sqrt(2))) / 2
+    phi = lambda t: t * cdf(t)
+    dphi = lambda t: cdf(t) + t * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
+    mean = lambda f: np.einsum("...ij,i,j->...", f(u) * f(v), weights, weights)
+    return mean(phi), mean(dphi)
+
+
+def inputs():
+    """Two batches as numpy float64, and their covariances `a`, `b`, `k` under NTK scaling."""
+    x1, x2 = np.float64(normal(4, 6)), np.float64(normal(3, 6, seed=1))
+    return x1, x2, (x1**2).mean(1)[:, None], (x2**2).mean(1)[None, :], x1 @ x2.T / 6
+
+
+@pytest.mark.parametrize(
+    ("layer", "dual"),
+    [(stax.Relu(), relu_dual), (stax.Erf(), erf_dual), (stax.Gelu(), gelu_dual)],
+    ids=["relu", "erf", "gelu"],
+)
+def test_dense_and_activation(layer, dual):
+    _, _, kernel = stax.serial(stax.Dense(1), layer, stax.Dense(1, W_std=1.5, b_std=0.5))
+    x1, x2, a, b, k = inputs()
+    value, slope = dual(a, b, k)
+    got = jax.jit(lambda x, y: tuple(kernel(x, y, ("nngp", "ntk"))))(x1, x2)
+    nngp = 1.5**2 * value + 0.5**2
+    close(got[0], nngp)
+    close(got[1], nngp + 1.5**2 * slope * k)
+
+
+def test_layer_norm():
+    _, _, kernel = stax.serial(stax.Dense(1), stax.LayerNorm(), stax.Relu(), stax.Dense(1))
+    x1, x2, a, b, k = inputs()
+    rho = k / np.sqrt(a * b)
+    value, slope = relu_dual(1.0, 1.0, rho)
+    nngp, ntk = kernel(x1, x2, ("nngp", "ntk"))
+    close(nngp, value)
+    close(ntk, value + slope * rho)
+
+
+def test_pooling():
+    _, _, kernel = stax.serial(stax.Dense(1), stax.Relu(), stax.GlobalAvgPool(), stax.Dense(1))
+    x1, x2 = np.float64(normal(3, 4, 5)), np.float64(normal(2, 4, 5, seed=1))
+    a, b = (x1**2).mean(-1)[:, :, None, None], (x2**2).mean(-1)
+    value, slope = relu_dual(a, b, k := np.einsum("itd,jsd->itjs", x1, x2) / 5)
+    nngp, ntk = kernel(x1, x2, ("nngp", "ntk"))
+    close(nngp, value.mean((1, 3)))
+    close(ntk, (value + slope * k).mean((1, 3)))
+
+
+def test_branches_add():
+    deep = stax.serial(stax.Dense(1), stax.Relu(), stax.Dense(1))
+    block = stax.serial(stax.FanOut(2), stax.parallel(deep, stax.Dense(1)), stax.FanInSum())
+    x1, x2, a, b, k = inputs()
+    value, slope = relu_dual(a, b, k)
+    nngp, ntk = block[2](x1, x2, ("nngp", "ntk"))
+    close(nngp, value + k)
+    close(ntk, value + slope * k + k)
+
+
+# --- Finite networks
+
+
+def attention(width, **options):
+    return stax.serial(
+        stax.GlobalSelfAttention(
+            n_chan_out=width,
+            n_chan_key=width,
+            n_chan_val=width,
+            n_heads=width // 4,
+            attention_mechanism=stax.AttentionMechanism.IDENTITY.value,
+            linear_scaling=False,
+            **options,
+        ),
+        stax.Flatten(),
+        stax.Dense(1),
+    )
+
+
+def test_identity_attention_agrees_with_finite_networks():
+    x = normal(2, 3, 4) / 2
+    init, apply, kernel = attention(64)
+    draws = 200
+    estimates = [
+        nt.monte_carlo_kernel_fn(init, apply, key, draws, vmap_axes=0, device_count=0)(
+            x, None, ("nngp", "ntk")
+        )
+        for key in jax.random.split(jax.random.PRNGKey(3), 8)
+    ]
+    for name in ("nngp", "ntk"):
+        values = np.stack([getattr(e, name) for e in estimates])
+        stderr = values.std(0, ddof=1) / np.sqrt(len(values))
+        exact = kernel(x, None, name)
+        assert np.all(np.abs(values.mean(0) - exact) < 4 * stderr + 0.02 * np.abs(exact).max())
+
+
+def mixed_network():
+    init, apply, _ = stax.serial(
+        stax.Dense(6, b_std=0.1),
+        stax.LayerNorm(),
+        stax.FanOut(2),
+        stax.parallel(
+            stax.Dense(5),
+            stax.serial(stax.GlobalSelfAttention(5, n_chan_key=4, n_chan_val=4, n_heads=2)),
+        ),
+        stax.FanInSum(),
+        stax.Gelu(),
+        stax.GlobalAvgPool(),
+        stax.Dense(6),
+        stax.Erf(),
+        stax.Dense(3, b_std=0.2),
+    )
+    x1, x2 = normal(3, 4, 5), normal(2, 4, 5, seed=1)
+    return apply, init(jax.random.PRNGKey(2), x1.shape)[1], x1, x2
+
+
+def jacobian_contraction(apply, params, x1, x2):
+    def rows(x):
+        leaves = jax.tree.leaves(jax.jacrev(apply)(params, x))
+        return jnp.concatenate([j.reshape(*j.shape[:2], -1) for j in leaves], -1)
+
+    return jnp.einsum("iap,jbp->ijab", rows(x1), rows(x2))
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@pytest.mark.parametrize("vmap_axes", [None, 0])
+def test_empirical_ntk(implementation, vmap_axes):
+    apply, params, x1, x2 = mixed_network()
+    full = jacobian_contraction(apply, params, x1, x2)
+    how = {"vmap_axes": vmap_axes, "implementation": nt.NtkImplementation[implementation]}
+    ntk = lambda **axes: nt.empirical_ntk_fn(apply, **axes, **how)(x1, x2, params)
+    close(ntk(trace_axes=()), full, atol=1e-4)
+    close(ntk(trace_axes=(-1,)), jnp.trace(full, axis1=2, axis2=3) / 3, atol=1e-4)
+    diagonal = jnp.diagonal(full, axis1=2, axis2=3)
+    close(ntk(trace_axes=(), diagonal_axes=(-1,)), diagonal, atol=1e-4)
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_empirical_ntk_of_a_pytree_under_jit(implementation):
+    """Parameters used twice, outputs in a dictionary, one of them a parameter itself."""
+
+    def apply(params, x):
+        h = jnp.where(x @ params["w"] > 0, x @ params["w"], 0.1 * x @ params["w"])
+        y = (h @ params["w"].T).reshape(-1, 4)[:, ::-1]
+        return {"y": jax.nn.relu(y * params["scale"]) - params["scale"] / 2, "h": h.sum(1)}
+
+    params = {"w": normal(4, 5), "scale": normal(4, seed=1)}
+    x = normal(3, 4, seed=2)
+    how = nt.NtkImplementation[implementation]
+    fn = nt.empirical_ntk_fn(apply, trace_axes=(), implementation=how)
+    got = jax.jit(lambda x, params: fn(x, None, params))(x, params)
+
+    def rows(x, name):
+        jac = jax.tree.leaves(jax.jacfwd(lambda p: apply(p, x)[name])(params))
+        return jnp.concatenate([j.reshape(*apply(params, x)[name].shape, -1) for j in jac], -1)
+
+    for name, sum_ in (("y", "iap,jbp->ijab"), ("h", "ip,jp->ij")):
+        close(got[name], jnp.einsum(sum_, rows(x, name), rows(x, name)), atol=1e-4)
+
+
+def test_fastest_implementation_is_chosen():
+    apply, params, x1, x2 = mixed_network()
+    how = {"trace_axes": (), "vmap_axes": 0, "implementation": nt.NtkImplementation.AUTO}
+    got = nt.empirical_ntk_fn(apply, **how)(x1, x2, params)
+    close(got, jacobian_contraction(apply, params, x1, x2), atol=1e-4)
+
+
+def test_empirical_nngp():
+    apply, params, x1, x2 = mixed_network()
+    f1, f2 = apply(params, x1), apply(params, x2)
+    close(nt.empirical_nngp_fn(apply)(x1, x2, params), f1 @ f2.T / 3)
+    both = nt.empirical_kernel_fn(apply, vmap_axes=0)(x1, x2, ("nngp", "ntk"), params)
+    close(both.nngp, f1 @ f2.T / 3)
+
+
+def test_linearize_and_taylor_expand():
+    apply, params, x, _ = mixed_network()
+    step = jax.tree.map(lambda p: 0.02 * jnp.cos(jnp.arange(p.size)).reshape(p.shape), params)
+    moved = jax.tree.map(jnp.add, params, step)
+    along = lambda t: apply(jax.tree.map(lambda p, d: p + t * d, params, step), x)
+    value, slope = jax.jvp(along, (0.0,), (1.0,))
+    curve = jax.jacfwd(jax.jacfwd(along))(0.0)
+    close(nt.linearize(apply, params)(moved, x), value + slope, atol=1e-5)
+    second = nt.taylor_expand(apply, params, 2)(moved, x)
+    close(second, value + slope + curve / 2, atol=1e-5)
+    exact = apply(moved, x)
+    assert jnp.abs(second - exact).max() < jnp.abs(value + slope - exact).max() / 2
+
+
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_batched_kernels_equal_unbatched(batch_size):
+    apply, params, x, _ = mixed_network()
+    x1, x2 = x[:2], normal(4, 4, 5, seed=4)
+    kernel = stax.serial(stax.Dense(1), stax.Relu(), stax.GlobalAvgPool(), stax.Dense(1))[2]
+    batched = nt.batch(kernel, batch_size=batch_size, device_count=0)
+    for name in ("nngp", "ntk"):
+        close(batched(x1, x2, name), kernel(x1, x2, name))
+        close(batched(x2, None, name), kernel(x2, None, name))
+    empirical = nt.empirical_ntk_fn(apply, vmap_axes=0)
+    batched = nt.batch(empirical, batch_size=batch_size, device_count=-1)
+    close(batched(x1, x2, params), empirical(x1, x2, params), atol=1e-5)
+
+
+# --- Predictors
+
+
+def regression():
+    x_train, x_test = normal(6, 5), normal(3, 5, seed=1)
+    y_train = normal(6, 1, seed=2)
+    kernel = stax.serial(stax.Dense(1), stax.Erf(), stax.Dense(1))[2]
+    return kernel, x_train, x_test, y_train
+
+
+def flow(k_train, k_test, y, t, f0_train=0.0, f0_test=0.0):
+    """Gradient flow of half the mean squared error, mode by mode."""
+    lam, v = np.linalg.eigh(np.float64(k_train))
+    grown = -np.expm1(-lam * t / y.size)
+    gap = v.T @ (np.float64(y) - f0_train)
+    train = f0_train + v @ (grown[:, None] * gap)
+    return train, f0_test + np.float64(k_test) @ v @ ((grown / lam)[:, None] * gap)
+
+
+def test_gradient_descent_mse():
+    kernel, x_train, x_test, y = regression()
+    k_train, k_test = kernel(x_train, None, "ntk"), kernel(x_test, x_train, "ntk")
+    predict = nt.predict.gradient_descent_mse(k_train, y)
+    f_train, f_test = normal(6, 1, seed=5), normal(3, 1, seed=6)
+    for t in (0.5, 20.0):
+        got = jax.jit(lambda t: predict(t, f_train, f_test, k_test))(t)
+        want = flow(k_train, k_test, y, t, f_train, f_test)
+        close(got[0], want[0], rtol=1e-3, atol=1e-4)
+        close(got[1], want[1], rtol=1e-3, atol=1e-4)
+    limit = f_test + k_test @ np.linalg.solve(k_train, y - f_train)
+    close(predict(None, f_train, f_test, k_test)[1], limit, rtol=1e-3, atol=1e-3)
+
+
+def test_gradient_descent_for_any_loss():
+    kernel, x_train, x_test, y = regression()
+    k_train, k_test = kernel(x_train, None, "ntk"), kernel(x_test, x_train, "ntk")
+    loss = lambda f, y: 0.5 * jnp.mean((f - y) ** 2)
+    predict = nt.predict.gradient_descent(loss, k_train, y)
+    zeros = jnp.zeros((6, 1)), jnp.zeros((3, 1))
+    got = predict(3.0, *zeros, k_test)
+    for value, want in zip(got, flow(k_train, k_test, y, 3.0), strict=True):
+        close(value, want, rtol=1e-3, atol=1e-4)
+
+
+def test_ensemble():
+    kernel, x_train, x_test, y = regression()
+    predict = nt.predict.gradient_descent_mse_ensemble(kernel, x_train, y, diag_reg=0.0)
+    ntk = lambda a, b: np.float64(kernel(a, b, "ntk"))
+    nngp = lambda a, b: np.float64(kernel(a, b, "nngp"))
+    mean, cov = predict(t=2.0, x_test=x_test, get="ntk", compute_cov=True)
+    close(mean, flow(ntk(x_train, None), ntk(x_test, x_train), y, 2.0)[1], rtol=1e-3, atol=1e-4)
+    # The output at time t is linear in the Gaussian process at initialisation: f_test - M f_train.
+    lam, v = np.linalg.eigh(ntk(x_train, None))
+    M = ntk(x_test, x_train) @ (v * (-np.expm1(-lam * 2.0 / y.size) / lam)) @ v.T
+    cross = M @ nngp(x_train, x_test)
+    want = nngp(x_test, None) - cross - cross.T + M @ nngp(x_train, None) @ M.T
+    close(cov, want, rtol=1e-3, atol=1e-4)
+
+    bayes = predict(x_test=x_test, get="nngp", compute_cov=True)
+    weights = np.linalg.solve(nngp(x_train, None), nngp(x_train, x_test))
+    close(bayes.mean, weights.T @ y, rtol=1e-2, atol=1e-3)
+    close(bayes.covariance, nngp(x_test, None) - nngp(x_test, x_train) @ weights, 1e-2, 1e-3)
+
+
+def test_gp_inference_and_learning_rate():
+    kernel, x_train, x_test, y = regression()
+    k = kernel(x_train, None, "nngp")
+    predict = nt.predict.gp_inference(k, y, diag_reg=0.1, diag_reg_absolute_scale=True)
+    mean = predict(get="nngp", k_test_train=kernel(x_test, x_train, "nngp"))
+    solved = np.linalg.solve(np.float64(k) + 0.1 * np.eye(6), np.float64(y))
+    close(mean, np.float64(kernel(x_test, x_train, "nngp")) @ solved, atol=1e-5)
+    lr = nt.predict.max_learning_rate(k, y_train_size=6)
+    close(lr, 12 / np.linalg.eigvalsh(np.float64(k))[-1], rtol=1e-4)
