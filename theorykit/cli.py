@@ -1,0 +1,251 @@
+"""The command line: `theorykit verify`, `theorykit list`, `theorykit show`."""
+
+import enum
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from theorykit import report
+from theorykit.claims import Claim, explain, float64, select
+from theorykit.results import Result
+from theorykit.runfolder import recall, write_atomically
+from theorykit.runner import as_json, header, verify
+
+INTERRUPTED = 130  # what shells expect after Ctrl-C
+
+app = typer.Typer(
+    help="Check theory about transformers by computation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PATTERN or FILE]...", help="Ids, with * and ?; files of claims."),
+]
+
+
+class Tier(enum.StrEnum):
+    """Which claims to run, by how long they take."""
+
+    fast = "fast"
+    slow = "slow"
+    all = "all"
+
+
+@app.command("verify")
+def _verify(
+    names: Names = None,
+    tier: Annotated[Tier, typer.Option(help="Which claims, by how long they take.")] = Tier.fast,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write results here (- is stdout).")
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Append results here; go on where it stopped."),
+    ] = None,
+) -> int:
+    """Try to break claims; exit 0 if every verdict is the recorded one, 1 if any moved."""
+    writable(json_file)
+    wanted = names or []
+    total = len(select(wanted, tier))
+    out = report.console(stderr=json_file == "-")
+    found: list[Result] = []
+    status = 0
+    with Live(total) as live:
+
+        def keep(result: Result) -> None:
+            found.append(result)
+            live.finished(result, len(found))
+
+        try:
+            verify(wanted, seed=seed, tier=tier, run=run, on_result=keep, on_progress=live.progress)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+    found.sort(key=lambda r: r.id)
+    if found:
+        out.print(report.table(found))
+        for block in report.details(found):
+            out.print(block)
+        out.print()
+        out.print(report.summary(found))
+    write_json(as_json(header(seed), found), json_file)
+    if status:
+        again = shlex.join(["theorykit", *sys.argv[1:]])
+        how = f"to go on: {again}" if run else "with --run DIR it could go on where it stopped"
+        message(f"interrupted after {len(found)} of {total} claims; {how}")
+        return status
+    return int(any(r.moved for r in found))
+
+
+@app.command("list")
+def _list(
+    names: Names = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+    ] = None,
+) -> int:
+    """List claims."""
+    writable(json_file)
+    claims = select(names or [])
+    if json_file is None:
+        report.console().print(report.listing(claims))
+    else:
+        write_json({"claims": [claim_json(c) for c in claims]}, json_file)
+    return 0
+
+
+@app.command("show")
+def _show(
+    id: Annotated[str, typer.Argument(metavar="ID")],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="Files of claims to look in.")
+    ] = None,
+) -> int:
+    """Show one claim: statement, assumptions, check, control, last result."""
+    known = {c.id: c for c in select(files or [])}
+    if id not in known:
+        raise ValueError(f"no claim has the id {id!r}; `theorykit list` shows their ids.")
+    claim = known[id]
+    try:
+        with float64():
+            check = claim.build()
+            control = ", ".join(check.control) if check.control else "none"
+            described = f"{check.describe()}; the control replaces {control}"
+    except Exception as error:
+        described = f"cannot be built: {explain(error, claim.file)}"
+    out = report.console()
+    for part in report.claim_page(claim, described, recall().get(id)):
+        out.print(part)
+    return 0
+
+
+class Live:
+    """Progress on stderr: a bar with the time left, or a line a claim where that is no terminal."""
+
+    def __init__(self, total: int):
+        self.total = total
+        self.console = report.console(stderr=True)
+        self.shares: dict[str, float] = {}
+        self.done = 0
+        self.task: TaskID | None = None
+        self.bar = Progress(
+            BarColumn(30),
+            TextColumn("{task.fields[done]}/{task.total:.0f}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[now]}"),
+            console=self.console,
+            transient=True,
+            speed_estimate_period=300,
+        )
+
+    def __enter__(self) -> "Live":
+        if self.console.is_terminal:
+            self.bar.start()
+            self.task = self.bar.add_task("", total=self.total, done=0, now="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def progress(self, id: str, share: float) -> None:
+        """A claim got this far."""
+        self.shares[id] = share
+        self._draw()
+
+    def finished(self, result: Result, count: int) -> None:
+        """A claim is done."""
+        self.done = count
+        self.shares.pop(result.id, None)
+        if self.task is None:
+            line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
+            self.console.print(line, markup=False)
+        elif result.moved:
+            self.console.print(f"{result.id}: {result.verdict}, was {result.expected}")
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.task is not None:
+            self.bar.update(
+                self.task,
+                completed=min(self.done + sum(self.shares.values()), self.total),
+                done=self.done,
+                now=", ".join(self.shares),
+            )
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """Return a claim without its check as a JSON object."""
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "ref": claim.ref,
+        "statement": claim.statement,
+        "words": claim.words,
+        "assumptions": list(claim.assumptions),
+        "expected": claim.expect.value,
+        "tier": claim.tier,
+        "repairs": claim.repairs,
+    }
+
+
+def writable(file: str | None) -> None:
+    """Raise before hours of work if the results could not be written after it."""
+    if file is None or file == "-":
+        return
+    path = Path(file)
+    if path.is_dir():
+        raise ValueError(f"--json {file} is a folder; name a file.")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"--json {file} cannot be written: no writable folder {path.parent}.")
+
+
+def write_json(content: dict[str, Any], file: str | None) -> None:
+    """Write strict JSON to a file or, for "-", to stdout."""
+    if file is None:
+        return
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    if file == "-":
+        sys.stdout.write(text)
+    else:
+        write_atomically(Path(file), text)
+
+
+def message(sentence: str) -> None:
+    """Say one sentence on stderr."""
+    print(f"theorykit: {sentence}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line; every usage error is one sentence and exit code 2."""
+    status: Any
+    try:
+        status = app(standalone_mode=False, prog_name="theorykit")
+    except ValueError as error:
+        message(str(error))
+        status = 2
+    except KeyboardInterrupt:
+        message("interrupted")
+        status = INTERRUPTED
+    except Exception as error:
+        # The command-line parser's own errors, whichever package they come from.
+        if not hasattr(error, "format_message"):
+            raise
+        message(f"{error.format_message()} `theorykit --help` shows what there is.")
+        status = 2
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A claim may still be computing in a thread after Ctrl-C; there is nothing to wait for.
+    os._exit(status if isinstance(status, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""What a run looks like on a terminal: a table, then each refutation and each error."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from theorykit.claims import Claim
+from theorykit.results import Evidence, Result, Verdict, Witness
+
+COLOURS = {
+    Verdict.holds: "green",
+    Verdict.refuted: "red",
+    Verdict.inconclusive: "yellow",
+    Verdict.error: "bold red",
+}
+
+MOST_LINES = 60
+"""Longer witnesses are cut on the terminal; the JSON has them in full."""
+
+
+def table(results: Sequence[Result]) -> Table:
+    """Return the table of a run: one line a claim."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("claim", "verdict", "evidence", "tightness or estimate", "control"):
+        made.add_column(name, overflow="fold")
+    made.add_column("seconds", justify="right")
+    for r in results:
+        verdict = Text(r.verdict, COLOURS[r.verdict])
+        if r.moved:
+            verdict.append(f" (was {r.expected})", "bold red")
+        made.add_row(
+            r.id,
+            verdict,
+            r.outcome.evidence.name if r.outcome.evidence else "",
+            measured(r),
+            Text(r.control or "none", "" if r.control == Verdict.refuted else "yellow"),
+            f"{r.seconds:.1f}",
+        )
+    return made
+
+
+def measured(result: Result) -> str:
+    """Return the number that a check ends with: a ratio, or an estimate with its interval."""
+    found = result.outcome
+    if found.ratio is not None:
+        return f"max lhs/rhs {found.ratio:.4g}"
+    if found.estimate is None:
+        return f"{found.cases} cases" if found.cases else ""
+    if found.interval is None:
+        return f"max error {found.estimate:.1e}"
+    name = "exponent " if found.evidence == Evidence.fitted else ""
+    low, high = found.interval
+    return f"{name}{found.estimate:.4g} [{low:.4g}, {high:.4g}]"
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Return one line that counts verdicts."""
+    counts = {v: sum(r.verdict == v for r in results) for v in Verdict}
+    parts = [f"{n} {v.value}" for v, n in counts.items() if n]
+    moved = sum(r.moved for r in results)
+    end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
+    return f"{len(results)} claims: {', '.join(parts) or 'none'}{end}."
+
+
+def details(results: Sequence[Result]) -> list[RenderableType]:
+    """Return a block for every refutation, then for every other verdict that has a reason."""
+    refuted = [r for r in results if r.verdict == Verdict.refuted]
+    unclear = [r for r in results if r.verdict in (Verdict.inconclusive, Verdict.error)]
+    return [block(r) for r in [*refuted, *unclear]]
+
+
+def block(result: Result) -> RenderableType:
+    """Return one result with its statement, its reason and its witness."""
+    lines: list[RenderableType] = [
+        Text(""),
+        Text.assemble(
+            (result.id, "bold"),
+            "  ",
+            (result.verdict.value, COLOURS[result.verdict]),
+            "  ",
+            result.ref,
+        ),
+        Text("  " + result.statement, "italic"),
+    ]
+    if result.note:
+        lines.append(Text("  " + result.note))
+    if result.outcome.witness is not None:
+        lines.append(Text(shown(result.outcome.witness)))
+    return Group(*lines)
+
+
+def shown(witness: Witness) -> str:
+    """Return a witness as indented lines that can be pasted into Python."""
+    lines = witness.code.split("\n")
+    if len(lines) > MOST_LINES:
+        cut = len(lines) - MOST_LINES
+        lines = [*lines[:MOST_LINES], f"# ... {cut} more lines; --json has them"]
+    if witness.lhs is not None:
+        lines.append(f"# lhs = {witness.lhs!r}")
+        lines.append(f"# rhs = {witness.rhs!r}")
+    return "\n".join("    " + line for line in lines)
+
+
+def listing(claims: Sequence[Claim]) -> Table:
+    """Return the table of `theorykit list`."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("claim", "where", "tier", "expected", "in words"):
+        made.add_column(name, overflow="fold")
+    for c in claims:
+        made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), c.words)
+    return made
+
+
+def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[RenderableType]:
+    """Return the page of `theorykit show`."""
+    rows = [
+        ("paper", f"{claim.paper}, {claim.ref}" if claim.ref else claim.paper),
+        ("in words", claim.words),
+        ("statement", claim.statement),
+        *(("assuming", a) for a in claim.assumptions),
+        ("repairs", claim.repairs or ""),
+        ("expected", claim.expect.value),
+        ("tier", claim.tier),
+        ("check", check),
+        ("written in", claim.place),
+    ]
+    grid = Table(box=None, show_header=False, pad_edge=False)
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            grid.add_row(name, Text(value))
+    page: list[RenderableType] = [Text(claim.id, "bold"), grid, Text("")]
+    try:
+        source = inspect.getsource(claim.build)
+        page.append(Syntax(source, "python", background_color="default", word_wrap=True))
+    except (OSError, TypeError):
+        pass
+    if last is None:
+        page.append(Text("no result yet; `theorykit verify` makes one"))
+        return page
+    result = Result.from_json(last["result"])
+    head = last["header"]
+    page += [
+        Text(f"last result (version {head['version']}, seed {head['seed']}, {head['device']})"),
+        table([result]),
+        block(result),
+    ]
+    if result.outcome.tightest is not None:
+        page += [Text("\ntightest where"), Text(shown(result.outcome.tightest))]
+    return page
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console; one that is not a terminal gets lines wide enough for the table."""
+    made = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not made.is_terminal:
+        made = Console(stderr=stderr, highlight=False, width=140)
+    return made
