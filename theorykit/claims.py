@@ -197,7 +197,8 @@ def explain(error: BaseException, file: Path | None = None) -> str:
     """Return one sentence for an exception: its type, its message, and where in the claims."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
-    frame = (inside or frames or [None])[-1]
+    near = inside or list(frames)
+    frame = near[-1] if near else None
     message = " ".join(str(error).split()) or "no message"
     if len(message) > 600:
         message = message[:600] + " ..."

@@ -106,7 +106,7 @@ class Result:
             "note": self.note,
             "seconds": round(self.seconds, 3),
         }
-        # These four are always there, so that a reader can tell "none" from "forgotten".
+        # These are always there, so that a reader can tell "none" from "forgotten".
         always = ("evidence", "control")
         return {
             **{k: v for k, v in fields.items() if v is not None or k in always},
@@ -126,7 +126,7 @@ class Result:
             estimate=_number(fields.get("estimate")),
             interval=(_bound(interval[0]), _bound(interval[1])) if interval else None,
             witness=_witness(fields.get("witness")),
-            points=tuple(tuple(_bound(x) for x in p) for p in fields.get("points", ())),
+            points=tuple((_bound(n), _bound(m), _bound(s)) for n, m, s in fields.get("points", ())),
         )
         return cls(
             id=fields["id"],

@@ -11,7 +11,7 @@ import numpy as np
 
 from theorykit.domains import Case
 
-Refutes = Callable[[Sequence[Case]], Sequence[bool]]
+Refutes = Callable[[Sequence[Case]], np.ndarray]
 
 MOST_TRIES = 4000
 

@@ -9,7 +9,8 @@ WORTH_OPTIMISING = 5e8
 """Floating-point operations above which the compiler's full effort is faster in total.
 
 Measured on two CPU cores with third derivatives of a softmax: without optimisation, compilation
-took half the time (1 s instead of 2 s) and execution twice (0.5 s more at a billion operations).
+took half the time (1 s instead of 2 s) and execution twice (1 s more at a billion operations);
+with random numbers, compilation took a fifth (0.4 s instead of 1.9 s).
 """
 
 
@@ -23,5 +24,6 @@ def compile_for(function: Callable[..., Any], *arguments: Any, repeats: int = 1)
     cost = lowered.cost_analysis() or {}
     work = repeats * cost.get("flops", 0.0)
     if jax.default_backend() == "cpu" and 0 <= work < WORTH_OPTIMISING:
-        return lowered.compile({"xla_backend_optimization_level": 0})
+        options: dict[str, str | bool] = {"xla_backend_optimization_level": "0"}
+        return lowered.compile(options)
     return lowered.compile()

@@ -9,10 +9,13 @@ import jax
 import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._compile import compile_for
 from theorykit.results import Evidence, Outcome, Verdict, Witness
 
-ROUNDING = 1e-9
-"""Relative disagreement that is put down to float64, not to chance."""
+TARGETS = ("value", "at_most", "at_least")
+
+ROUNDING, FLOOR = 1e-9, 1e-12
+"""Relative and absolute disagreement that is put down to float64, not to chance."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,8 +50,7 @@ class Expectation(Check):
     evidence = Evidence.sampled
 
     def __post_init__(self):
-        targets = [self.value, self.at_most, self.at_least]
-        if sum(t is not None for t in targets) != 1:
+        if sum(getattr(self, t) is not None for t in TARGETS) != 1:
             raise ValueError("an expectation needs exactly one of value, at_most and at_least.")
         if self.replicates < 2 or not 0 < self.error < 1 or self.within < 0:
             raise ValueError(
@@ -58,14 +60,10 @@ class Expectation(Check):
 
     def controlled(self) -> Check | None:
         """Return the false neighbour; a control that names another target drops the first."""
-        targets = ("value", "at_most", "at_least")
-        if self.control and any(t in self.control for t in targets):
-            control = {**dict.fromkeys(targets), **self.control}
-            return dataclasses.replace(self, control=control)._replaced()
-        return self._replaced()
-
-    def _replaced(self) -> Check | None:
-        return super().controlled()
+        if self.control and any(t in self.control for t in TARGETS):
+            control = {**dict.fromkeys(TARGETS), **self.control}
+            return Check.controlled(dataclasses.replace(self, control=control))
+        return Check.controlled(self)
 
     def test(self, trial: Trial) -> Outcome:
         """Draw the replicates and compare the component that is farthest off."""
@@ -80,28 +78,29 @@ class Expectation(Check):
         shape, flat = values.shape[1:], values.reshape(len(values), -1)
         mean = flat.mean(axis=0)
         stderr = flat.std(axis=0, ddof=1) / math.sqrt(len(flat))
-        target = next(t for t in (self.value, self.at_most, self.at_least) if t is not None)
-        predicted = np.broadcast_to(np.asarray(target, dtype=float), shape).ravel()
+        kind = self._kind()
+        target = np.asarray(getattr(self, kind), dtype=float)
+        predicted = np.broadcast_to(target, shape).ravel()
         away = {
             "value": np.abs(mean - predicted),
             "at_most": mean - predicted,
             "at_least": predicted - mean,
-        }[self._kind()]
-        tails = 2 if self._kind() == "value" else 1
+        }[kind]
+        tails = 2 if kind == "value" else 1
         reach = stats.t.ppf(1 - self.error / tails / len(mean), len(flat) - 1) * stderr
-        rounding = ROUNDING * np.maximum(np.abs(mean), np.abs(predicted))
+        rounding = FLOOR + ROUNDING * np.maximum(np.abs(mean), np.abs(predicted))
         excess = away - self.within - reach - rounding
         # The worst component: by how many standard errors, so that scales may differ.
-        worst = int(np.argmax((away - self.within) / (stderr + rounding + 1e-300)))
+        worst = int(np.argmax((away - self.within) / (stderr + rounding)))
         if excess.max() > 0:
-            worst = int(np.argmax(excess / (stderr + rounding + 1e-300)))
+            worst = int(np.argmax(excess / (stderr + rounding)))
         estimate, error = float(mean[worst]), float(stderr[worst])
         interval = (estimate - float(reach[worst]), estimate + float(reach[worst]))
-        index = f" in component {np.unravel_index(worst, shape)}" if shape else ""
-        index = index.replace("np.int64(", "").replace(")", "").replace("(", "") if index else ""
+        index = [int(i) for i in np.unravel_index(worst, shape)] if shape else []
         note = (
             f"Mean {estimate:.6g} with standard error {error:.2g} over {len(flat)} replicates, "
-            f"predicted {self._sign()} {predicted[worst]:.6g}{index}."
+            f"predicted {self._sign()} {predicted[worst]:.6g}"
+            + (f", in component {index}." if index else ".")
         )
         refuted = bool(excess[worst] > 0)
         return Outcome(
@@ -115,7 +114,7 @@ class Expectation(Check):
         )
 
     def _kind(self) -> str:
-        return next(k for k in ("value", "at_most", "at_least") if getattr(self, k) is not None)
+        return next(t for t in TARGETS if getattr(self, t) is not None)
 
     def _sign(self) -> str:
         return {"value": "=", "at_most": "<=", "at_least": ">="}[self._kind()]
@@ -137,28 +136,25 @@ def replicate(
     *static: Any,
 ) -> np.ndarray:
     """Return `measure(key, *static)` at `count` independent keys, of shape (count, ...)."""
-    keys = jax.random.split(
-        jax.random.fold_in(trial.key, len(static) + sum(map(_word, static))), count
-    )
+    size = sum(int(v) for v in static)
+    key = jax.random.fold_in(trial.key, size)
     if not vectorize:
-        values = []
+        single = []
         for i in range(count):
-            values.append(np.asarray(measure(keys[i], *static), dtype=float))
+            single.append(np.asarray(measure(jax.random.fold_in(key, i), *static), dtype=float))
             trial.progress((i + 1) / count)
-        return np.stack(values)
+        return np.stack(single)
     batch = min(batch, count)
-    compiled = trial.remember(
-        (measure, batch, *static), lambda: jax.jit(jax.vmap(lambda key: measure(key, *static)))
-    )
+    indices = np.arange(batch)
+
+    def many(key: jax.Array, indices: jax.Array) -> jax.Array:
+        return jax.vmap(lambda i: measure(jax.random.fold_in(key, i), *static))(indices)
+
+    what = (measure, batch, *static)
+    compiled = trial.remember(what, lambda: compile_for(many, key, indices))
     parts = []
-    for start in range(0, count, batch):
-        chosen = np.minimum(
-            np.arange(start, start + batch), count - 1
-        )  # one shape, one compilation
-        parts.append(np.asarray(compiled(keys[chosen]), dtype=float)[: count - start])
+    for start in range(0, count, batch):  # the last batch may draw a few too many
+        values = np.asarray(compiled(key, start + indices), dtype=float)
+        parts.append(values[: count - start])
         trial.progress(min(1.0, (start + batch) / count))
     return np.concatenate(parts)
-
-
-def _word(value: Any) -> int:
-    return int(value) if isinstance(value, int) else 0

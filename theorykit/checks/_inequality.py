@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theorykit.checks._attack import attack
-from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._base import Check, Trial
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs
 from theorykit.results import Evidence, Outcome, Verdict
@@ -158,12 +158,12 @@ class _Tightest:
         self._where: tuple[Sides, Case, int] | None = None
 
     def offer(self, sides: Sides, points: Sequence[Case], ratio: np.ndarray) -> None:
-        worst, entry = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+        worst, entry = divmod(int(np.argmax(ratio)), ratio.shape[1])
         value = float(ratio[worst, entry])
         if not np.isfinite(value):
             return
         if self.ratio is None or value > self.ratio + 1e-6 * abs(self.ratio):
-            self.ratio, self._where = value, (sides, points[worst], int(entry))
+            self.ratio, self._where = value, (sides, points[worst], entry)
 
     def witness(self):
         if self._where is None:
@@ -178,6 +178,3 @@ def _mix(
     """Return the attack's starts: the worst cases, then random ones."""
     worst = [latents[i] for i in np.argsort(-margin, kind="stable")[: (count + 1) // 2]]
     return [*worst, *randoms[: count - len(worst)]]
-
-
-__all__ = ["ClaimError", "Inequality"]
