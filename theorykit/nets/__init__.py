@@ -1,1 +1,3 @@
-"""Finite networks: the reference transformer of the kernels, trained and compared."""
+"""Finite networks: the reference transformer of the kernels."""
+
+from theorykit.nets.transformer import Transformer as Transformer

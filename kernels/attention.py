@@ -1,0 +1,137 @@
+"""Attention as a kernel sees it: weights from scores, and one layer of NNGP and NTK.
+
+Another attention mechanism is one more class with these members and its line in `NAMES`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+Array = Any
+
+
+class Tokens(NamedTuple):
+    """What enters an attention layer, for one pair of inputs.
+
+    Attributes:
+      nngp: (T1, T2) covariance of the tokens.
+      ntk: (T1, T2); `None` stands for "the same as `nngp`", as it is after the embedding.
+      nngp_rows, ntk_rows: their (R1, R2) entries at the tokens whose output is wanted.
+    """
+
+    nngp: Array
+    ntk: Array | None
+    nngp_rows: Array
+    ntk_rows: Array | None
+
+
+class Attention(Protocol):
+    """What a kernel recursion asks of an attention mechanism."""
+
+    exact: ClassVar[bool]  # the step needs no draws: `weights` ignores its scores
+
+    def weights(self, scores: Array, allowed: Array) -> Array:
+        """Return the weights of (..., R, T) scores, zero where not `allowed`."""
+        ...
+
+    def step(
+        self, a1: Array, a2: Array, tokens: Tokens, scale2: Array, ntk: bool
+    ) -> tuple[Array, Array | None]:
+        """Return NNGP and NTK after the layer; see `Softmax.step`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """`A = softmax(scores)` over the allowed tokens."""
+
+    exact: ClassVar[bool] = False
+
+    def weights(self, scores, allowed):
+        """Return the softmax over allowed tokens; a row that may see none is zero."""
+        scores = jnp.where(allowed, scores, -jnp.inf)
+        top = jnp.max(scores, -1, keepdims=True)
+        e = jnp.exp(scores - jax.lax.stop_gradient(jnp.where(top == -jnp.inf, 0.0, top)))
+        total = jnp.sum(e, -1, keepdims=True)
+        return e / jnp.where(total > 0, total, 1.0)
+
+    def step(self, a1, a2, tokens, scale2, ntk):
+        """One attention layer for a pair of inputs, averaged over N draws of the weights.
+
+        With `A_i` the weights in a draw, `o` the elementwise product, `S` the NNGP and `W`
+        the NTK of the tokens that enter,
+
+            S_out = E[A1 S A2']
+            W_out = S_out + E[A1 W A2'] + (2 S + W) o E[Q(S)] + S o E[Q(W)],
+            Q(V)  = A1 (S o V) A2' - ((A1 S) o (A1 V)) A2'
+                    - A1 ((S A2') o (V A2')) + (A1 S A2') o (A1 V A2').
+
+        The summands of W_out come from the value weights, from the layers below by way of
+        the values, and from the scores: query and key weights give 2 S o E[Q(S)], the
+        layers below give the rest. Q(V)_ab is what the two softmax Jacobians leave of V.
+
+        Args:
+          a1, a2: (N, R1, T1), (N, R2, T2) weights.
+          tokens: what enters the layer.
+          scale2: square of the score scale, a scalar.
+          ntk: whether the NTK is wanted too.
+
+        Returns:
+          (R1, R2) NNGP, and NTK or None.
+        """
+        s, w = tokens.nngp, tokens.ntk
+        n, r1, t1 = a1.shape
+        r2, t2 = a2.shape[1:]
+        if not ntk:
+            left = (a1.reshape(n * r1, t1) @ s).reshape(n, r1, t2)
+            return jnp.einsum("nae,nbe->ab", left, a2) / n, None
+
+        # Products that share a factor are stacked into one large one: v runs over S and W.
+        fields = jnp.stack([s] if w is None else [s, w])
+        k = fields.shape[0]
+        stack = jnp.concatenate([fields, s * fields]).transpose(1, 0, 2).reshape(t1, -1)
+        left = (a1.reshape(n * r1, t1) @ stack).reshape(n, r1, 2, k, t2)
+        first, second = left[:, :, 0], left[:, :, 1]
+        right = (fields.reshape(k * t1, t2) @ a2.reshape(n * r2, t2).T).reshape(k, t1, n, r2)
+        both = jnp.einsum("nave,nbe->nvab", first, a2)
+        q = (
+            jnp.einsum("nave,nbe->vab", second - first[:, :, :1] * first, a2)
+            - jnp.einsum("nac,vcnb->vab", a1, right[:1] * right)
+            + jnp.sum(both[:, :1] * both, 0)
+        ) * (scale2 / n)
+        out = jnp.sum(both, 0) / n
+        s_rows = tokens.nngp_rows
+        w_rows = s_rows if tokens.ntk_rows is None else tokens.ntk_rows
+        return out[0], out[0] + out[-1] + (2 * s_rows + w_rows) * q[0] + s_rows * q[-1]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`A = scores`, without a softmax: NNGP and NTK in closed form (Hron et al., 2020).
+
+    Here E[A1_ac A2_be] = beta^2 S_ab S_ce over the tokens that a row may see, so
+    `weights` only says which those are.
+    """
+
+    exact: ClassVar[bool] = True
+
+    def weights(self, scores, allowed):
+        """Return 1 where a row may see a token, else 0."""
+        return jnp.broadcast_to(allowed, scores.shape).astype(scores.dtype)
+
+    def step(self, a1, a2, tokens, scale2, ntk):
+        """As `Softmax.step`, exactly: Q(V)_ab is the sum of S_ce V_ce over visible c, e."""
+        a1, a2 = a1[0], a2[0]
+        s, s_rows = tokens.nngp, tokens.nngp_rows
+        q_s = scale2 * a1 @ (s * s) @ a2.T
+        out = s_rows * q_s
+        if not ntk:
+            return out, None
+        w_rows = s_rows if tokens.ntk_rows is None else tokens.ntk_rows
+        q_w = q_s if tokens.ntk is None else scale2 * a1 @ (s * tokens.ntk) @ a2.T
+        return out, out + s_rows * q_w + (2 * s_rows + w_rows) * q_s + s_rows * q_w
+
+
+NAMES: dict[str, Attention] = {"softmax": Softmax(), "identity": Identity()}

@@ -1,0 +1,178 @@
+"""One block of the network on a whole set of inputs, from joint draws."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from theorykit.kernels import activations, attention, draws
+from theorykit.kernels.attention import Tokens
+from theorykit.kernels.plan import BLOCK, Plan
+from theorykit.kernels.recursion import State, add, attend, layer_norm, mlp, scores, visible
+
+Array = Any
+
+
+def embedded(f0: Array, ntk: bool) -> State:
+    """Return the (n, T, n, T) state after the embedding, from its factor (n, T, r)."""
+    nngp = jnp.einsum("iar,jbr->iajb", f0, f0)
+    var = jnp.sum(f0**2, -1)
+    return State(nngp, nngp if ntk else None, var[:, :, None, None], var)
+
+
+def normed(net: Any, z: State) -> State:
+    """Return what a branch sees of the state `z`."""
+    return layer_norm(z) if net.layer_norm else z
+
+
+def normed_factor(net: Any, f0: Array) -> Array:
+    """Return the factor of what the first attention sees."""
+    if not net.layer_norm:
+        return f0
+    var = jnp.sum(f0**2, -1, keepdims=True)
+    return jnp.where(var > 0, f0 / jnp.sqrt(jnp.where(var > 0, var, 1.0)), 0.0)
+
+
+def finish(net: Any, z: State, y: State) -> State:
+    """Complete a block: residuals and MLP, after attention turned `z` into `y`."""
+    phi = activations.activation(net.activation)
+    y = add(z, y) if net.residual else y
+    m = mlp(normed(net, y), phi, net.sigma_w, net.sigma_b)
+    return add(y, m) if net.residual else m
+
+
+def rows_of(net: Any, mask: Array) -> Array:
+    """Return (n, R): the tokens whose output is wanted in the top block."""
+    n, t = mask.shape
+    if net.readout == "last":
+        return (t - 1 - jnp.argmax(mask[:, ::-1], 1))[:, None]
+    return jnp.broadcast_to(jnp.arange(t), (n, t))
+
+
+def read(net: Any, z: State, m1: Array, m2: Array) -> tuple[Array, Array | None]:
+    """Apply the readout to the (R1, R2) tokens of a pair; its weights add the NNGP to the NTK."""
+    if net.readout == "last":
+        out = lambda k: k[0, 0]
+    elif net.readout == "mean":
+        out = lambda k: (m1 / m1.sum()) @ k @ (m2 / m2.sum())
+    else:
+        out = lambda k: jnp.where(m1[:, None] & m2, k, 0.0)
+    return out(z.nngp), None if z.ntk is None else out(z.nngp + z.ntk)
+
+
+def factor_of(h: State, factor: Array | None, rank: int | None) -> tuple[Array, Array]:
+    """Return the factor (n, T, r) of a set's covariance and the trace it leaves out."""
+    if factor is not None:
+        return factor, jnp.zeros((), factor.dtype)
+    n, t = h.nngp.shape[:2]
+    flat, left = draws.factor(h.nngp.reshape(n * t, n * t), rank)
+    return flat.reshape(n, t, -1), left
+
+
+def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tuple[State, Array]:
+    """Carry the (n, T, n, T) state of the whole set through one block.
+
+    Args:
+      net: the network.
+      z: the state that enters.
+      factor: (n, T, r) of what attention sees, or None to compute it.
+      mask: (n, T).
+      key: random key of this layer.
+      plan: draws and what is wanted.
+      first: whether NNGP and NTK are still equal.
+
+    Returns:
+      The state after the block, zero at padded tokens, and the trace its factor left out.
+    """
+    n, t = z.nngp.shape[:2]
+    h = normed(net, z)
+    factor, left = factor_of(h, factor, plan.rank)
+    r = factor.shape[-1]
+    count, size = plan.blocks(n * t * max(t, r), BLOCK)
+    source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
+    layer = partial(
+        attend,
+        attention.NAMES[net.attention],
+        h.nngp,
+        None if first or not plan.ntk else h.ntk,
+        tangent=plan.ntk,
+        score_scale=net.score_scale,
+        mask=mask,
+        causal=net.causal,
+        factor=factor,
+    )
+    zero = jnp.zeros_like(z.nngp)
+    nngp, ntk = average(lambda b: layer(source(b)), (zero, zero if plan.ntk else None), count)
+    var = jnp.einsum("iaia->ia", nngp)
+    z = finish(net, z, State(nngp, ntk, var[:, :, None, None], var))
+    real = mask[:, :, None, None] & mask
+    nngp, ntk = z.nngp * real, None if z.ntk is None else z.ntk * real
+    var = jnp.einsum("iaia->ia", nngp)
+    return State(nngp, ntk, var[:, :, None, None], var), left
+
+
+def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
+    """Top block from joint draws: the readouts of `pairs`, and the trace left out.
+
+    Arguments as in `joint_block`; `pairs` are two arrays of indices.
+    """
+    mechanism = attention.NAMES[net.attention]
+    h = normed(net, z)
+    factor, left = factor_of(h, factor, plan.rank)
+    n, t, r = factor.shape
+    rows = rows_of(net, mask)
+    k = rows.shape[1]
+    take = jax.vmap(lambda a, i: a[i])
+    f_rows, allowed = take(factor, rows), take(visible(mask, net.causal), rows)[:, None]
+    count, size = plan.blocks(n * k * max(t, r), BLOCK)
+    source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
+    scale2 = jnp.asarray(net.score_scale, factor.dtype) ** 2
+
+    def at_rows(kernel, i, j):
+        return None if kernel is None else kernel[i, :, j][rows[i]][:, rows[j]]
+
+    def step(a, i, j, ntk):
+        w = None if first or not ntk else h.ntk
+        tokens = Tokens(
+            h.nngp[i, :, j],
+            None if w is None else w[i, :, j],
+            at_rows(h.nngp, i, j),
+            at_rows(w, i, j),
+        )
+        return mechanism.step(a[i], a[j], tokens, scale2, ntk)
+
+    def block(b):
+        a = mechanism.weights(scores(factor, f_rows, source(b), net.score_scale), allowed)
+        own = jax.lax.map(lambda i: jnp.diagonal(step(a, i, i, False)[0]), jnp.arange(n))
+        return *jax.lax.map(lambda ij: step(a, *ij, plan.ntk), pairs), own
+
+    zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
+    start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
+    nngp, ntk, var = average(block, start, count)
+
+    def out(args):
+        i, j, nngp, ntk = args
+        y = State(on_diagonal(nngp, var[i], i == j), ntk, var[i][:, None], var[j])
+        var1, var2 = z.var2[i][rows[i]][:, None], z.var2[j][rows[j]]
+        before = State(at_rows(z.nngp, i, j), at_rows(z.ntk, i, j), var1, var2)
+        return read(net, finish(net, before, y), mask[i], mask[j])
+
+    return jax.lax.map(out, (*pairs, nngp, ntk)), left
+
+
+def on_diagonal(nngp: Array, var: Array, same: Array) -> Array:
+    """Put the variances on the diagonal where a pair is twice the `same` input.
+
+    They are equal but for rounding, which the angle of two equal tokens would magnify.
+    """
+    return jnp.where(same & jnp.eye(*nngp.shape, dtype=bool), var[:, None], nngp)
+
+
+def average(block: Any, zero: Any, count: int) -> Any:
+    """Return the mean of `block(0), ..., block(count - 1)`, trees like `zero`."""
+
+    def add_block(total, b):
+        return jax.tree.map(lambda s, c: s + c / count, total, block(b)), None
+
+    return jax.lax.scan(add_block, zero, jnp.arange(count))[0]

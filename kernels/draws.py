@@ -1,0 +1,151 @@
+"""Draws of attention scores.
+
+The scores of an infinitely wide attention head are Gaussian with
+`Cov(S_ac(X_i), S_be(X_j)) = Sigma_ab Sigma_ce` (capture paper, eq. 7). With any factor
+`Sigma = F F^T` over the tokens of a set of inputs and one iid normal `U`, the matrices
+`S_i = F_i U F_i^T` have exactly that law for all inputs of the set at once.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtri
+
+Array = Any
+SAMPLERS = ("independent", "sobol")
+MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
+KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
+
+
+def factor(sigma: Array, rank: int | None = None) -> tuple[Array, Array]:
+    """Factor a positive semidefinite matrix as `F F^T` by pivoted Cholesky.
+
+    Works for singular matrices: a pivot below rounding ends the rank, its column is zero.
+
+    Args:
+      sigma: (n, n), symmetric positive semidefinite.
+      rank: number of columns of `F`; `n` if not given.
+
+    Returns:
+      `F` of shape (n, rank), and the trace of `sigma - F F^T` relative to that of `sigma`
+      (a scalar; rounding only, unless `rank` cuts).
+    """
+    n = sigma.shape[0]
+    diagonal = jnp.diagonal(sigma)
+    floor = n * jnp.finfo(sigma.dtype).eps * jnp.max(diagonal)
+
+    def column(carry, k):
+        f, left = carry
+        pivot = jnp.argmax(left)
+        size = left[pivot]
+        keep = size > floor
+        root = jnp.sqrt(jnp.where(keep, size, 1.0))
+        new = jnp.where(keep, (sigma[pivot] - f @ f[pivot]) / root, 0.0)
+        left = jnp.where(jnp.arange(n) == pivot, 0.0, jnp.maximum(left - new**2, 0.0))
+        return (f.at[:, k].set(new), left), None
+
+    columns = jnp.arange(n if rank is None else rank)
+    start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
+    (f, left), _ = jax.lax.scan(column, start, columns)
+    total = jnp.sum(jnp.maximum(diagonal, 0.0))
+    return f, jnp.sum(left) / jnp.where(total > 0, total, 1.0)
+
+
+@lru_cache(maxsize=8)
+def _sobol_bits(dimension: int, draws: int) -> np.ndarray:
+    from scipy.stats import qmc
+
+    if dimension > MAX_SOBOL:
+        raise ValueError(
+            f"the sobol sampler reaches {MAX_SOBOL} dimensions and these scores need {dimension}; "
+            'use sampler="independent"'
+        )
+    # Owen's linear matrix scramble is fixed here; the random shift, which alone makes
+    # the points uniform and the estimate unbiased, is drawn from the key.
+    engine = qmc.Sobol(dimension, scramble=True, bits=32, rng=0)
+    power = 1 << max(draws - 1, 0).bit_length()
+    points = engine.random(power)[:draws]
+    return np.minimum(np.floor(points * 2.0**32), 2.0**32 - 1).astype(np.uint32)
+
+
+def normals(key: Array, shape: tuple[int, ...], dtype: Any, sampler: str = "independent") -> Array:
+    """Draw standard normal scores, `shape[0]` of them, from one key.
+
+    Args:
+      key: a JAX random key.
+      shape: (draws, ...); the Sobol dimension is the product of the rest.
+      dtype: floating dtype of the result.
+      sampler: "independent", or "sobol": scrambled Sobol points (scipy) under a random
+        digital shift, an unbiased estimate with a smaller error for smooth functions.
+
+    Raises:
+      ValueError: unknown sampler, or more dimensions than Sobol points have.
+    """
+    if sampler == "independent":
+        return jax.random.normal(key, shape, dtype)
+    if sampler != "sobol":
+        raise ValueError(f"sampler is one of {', '.join(map(repr, SAMPLERS))}, got {sampler!r}")
+    draws, dimension = shape[0], int(np.prod(shape[1:]))
+    shift = jax.random.bits(key, (dimension,), jnp.uint32)
+    bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift
+    # Midpoints of cells that the dtype can resolve: never 0 or 1.
+    keep = min(32, jnp.finfo(dtype).nmant)
+    cells = (bits >> (32 - keep)).astype(dtype)
+    return ndtri((cells + 0.5) * jnp.asarray(2.0**-keep, dtype)).reshape(shape)
+
+
+def blocks(
+    key: Array, count: int, shape: tuple[int, ...], dtype: Any, sampler: str = "independent"
+) -> Callable[[Array], Array]:
+    """Return a function of a block number `b < count` that gives that block of draws.
+
+    The numbers depend on the key and `b` alone; whether they are kept or drawn again
+    at each call is a matter of memory.
+
+    Args:
+      key, dtype, sampler: as in `normals`.
+      count: number of blocks.
+      shape: (draws in a block, ...).
+    """
+    if sampler == "independent":
+        make = lambda b: normals(jax.random.fold_in(key, b), shape, dtype)
+        if count * int(np.prod(shape)) > KEEP:
+            return make
+        kept = jax.vmap(make)(jnp.arange(count))
+    else:
+        whole = normals(key, (count * shape[0], *shape[1:]), dtype, sampler)
+        kept = whole.reshape(count, *shape)
+    return lambda b: kept[b]
+
+
+def conditional(s11: Array, s12: Array, s22: Array, u: Array) -> Array:
+    """Turn normals into score draws of two inputs by the two-step sampler of appendix D.
+
+    First `S(X1) = L1 U1 L1^T`, then `S(X2)` from its law given `S(X1)`. The paper's `H`
+    is printed with `Sigma_21` twice and with the whitening transposed; this is the form
+    that has the covariance of eq. (7), with pseudo-inverses where a block is singular.
+
+    Args:
+      s11, s12, s22: (T, T) blocks of the token covariance.
+      u: (..., 2, T, T) standard normals.
+
+    Returns:
+      (..., 2, T, T) scores of both inputs.
+    """
+    l1, _ = factor(s11)
+    l2, _ = factor(s22)
+    tolerance = s11.shape[0] * jnp.finfo(s11.dtype).eps
+    regression = s12.T @ jnp.linalg.pinv(s11, rtol=tolerance, hermitian=True)
+    whiten = jnp.linalg.pinv(l2, rtol=tolerance)
+    h = whiten @ regression @ s12 @ whiten.T
+    lam, q = jnp.linalg.eigh((h + h.T) / 2)
+    spread = jnp.sqrt(jnp.maximum(1.0 - lam[:, None] * lam[None, :], 0.0))
+    first = l1 @ u[..., 0, :, :] @ l1.T
+    mean = regression @ first @ regression.T
+    delta = spread * (q.T @ u[..., 1, :, :] @ q)
+    basis = l2 @ q
+    return jnp.stack([first, mean + basis @ delta @ basis.T], axis=-3)

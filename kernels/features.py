@@ -1,0 +1,155 @@
+"""One-token readout at the speed of a matrix product.
+
+When only the last token of the top layer is read, only one row `a` of the attention
+matters, and a draw turns an input into a feature vector `phi = F^T a`: the NNGP is
+`Phi Phi^T / N`. Right after the embedding, where NTK and NNGP are one, the query and key
+part of the NTK is a Gram matrix too, of `F^T (diag(a) - a a^T) F`.
+"""
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.kernels import attention, draws
+from theorykit.kernels.attention import Attention
+from theorykit.kernels.blocks import factor_of, finish, normed, rows_of
+from theorykit.kernels.inputs import known
+from theorykit.kernels.plan import BLOCK, Plan
+from theorykit.kernels.recursion import State, scores, visible
+
+Array = Any
+PANELS = 8  # row panels of a symmetric product: half of it and 1/16 are computed
+
+
+def syrk(total: Array, a: Array, b: Array | None) -> Array:
+    """Add `a b^T` to `total`; with `b=None` add the panels of `a a^T` on and above the diagonal."""
+    if b is not None:
+        return total + a @ b.T
+    p = a.shape[0]
+    edges = np.linspace(0, p, min(PANELS, p) + 1).astype(int)
+    for start, end in pairwise(edges):
+        total = total.at[start:end, start:].add(a[start:end] @ a[start:].T)
+    return total
+
+
+def mirror(upper: Array) -> Array:
+    """Return the symmetric matrix with the given upper triangle."""
+    return jnp.triu(upper) + jnp.triu(upper, 1).T
+
+
+def features(
+    mechanism: Attention, f: Array, f_row: Array, allowed: Array, u: Array, scale: Array, ntk: bool
+) -> tuple[Array, Array | None]:
+    """Return feature vectors of inputs in a block of draws.
+
+    Args:
+      mechanism: the attention.
+      f: (n, T, r) factor of the token covariance.
+      f_row: (n, r), its row at the token read out.
+      allowed: (n, T), the tokens it may see.
+      u: (B, r, r) normals.
+      scale: beta.
+      ntk: whether the features of the score part of the NTK are wanted.
+
+    Returns:
+      (n, B r), and (n, B r (r + 1) / 2) or None.
+    """
+    n, _, r = f.shape
+    a = mechanism.weights(
+        scores(f, f_row[:, None], u, scale)[:, :, 0], allowed[:, None]
+    )  # (n, B, T)
+    phi = jnp.einsum("nbt,ntr->nbr", a, f)
+    if not ntk:
+        return phi.reshape(n, -1), None
+    second = jnp.einsum("nbt,ntr,nts->nbrs", a, f, f, optimize=[(0, 1), (0, 1)])
+    second = second - phi[..., :, None] * phi[..., None, :]
+    i, j = np.triu_indices(r)
+    weight = jnp.asarray(np.where(i == j, 1.0, np.sqrt(2.0)), f.dtype)
+    packed = second.reshape(n, -1, r * r)[..., i * r + j] * weight
+    return phi.reshape(n, -1), packed.reshape(n, -1)
+
+
+@partial(jax.jit, static_argnames=("mechanism", "n1", "ntk"), donate_argnames=("total",))
+def accumulate(
+    total: tuple[Array, ...], mechanism: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
+) -> tuple[Array, ...]:
+    """Add a block of draws to the sums of NNGP, score part of the NTK, and variances.
+
+    The first `n1` inputs are the rows, the others the columns; all are both if `n1` is n.
+    """
+    phi, second = features(mechanism, f, f_row, allowed, u, scale, ntk)
+    split = lambda a: (a, None) if n1 == f.shape[0] else (a[:n1], a[n1:])
+    gram, score, var = total
+    gram = syrk(gram, *split(phi))
+    var = var + jnp.sum(phi**2, -1)
+    return gram, syrk(score, *split(second)) if ntk else None, var
+
+
+def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
+    """Top block of a one-token readout: NNGP, NTK and the trace left out.
+
+    Args:
+      net: the network.
+      z: (n, T, n, T) state that enters; with `first`, (n, T, r): the factor of the embedding.
+      factor: (n, T, r) of what attention sees, or None to compute it.
+      mask: (n, T).
+      n1: as in `accumulate`.
+      key: random key of the layer.
+      plan: draws and what is wanted.
+      first: whether the embedding comes right before.
+      tick: called with each block's sums.
+    """
+    if first:
+        left = jnp.zeros((), factor.dtype)
+        var = jnp.sum(z**2, -1)
+    else:
+        factor, left = factor_of(normed(net, z), factor, plan.rank)
+        var = z.var2
+    n, t, r = factor.shape
+    last, on = rows_of(net, mask)[:, 0], jnp.arange(n)
+    row, allowed = factor[on, last], visible(mask, net.causal)[on, last]
+    count, size = plan.blocks(n * (r * r if plan.ntk else max(r, t)), BLOCK)
+    source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
+    mechanism = attention.NAMES[net.attention]
+
+    def block(b, total):
+        return accumulate(
+            total, mechanism, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
+        )
+
+    zero = jnp.zeros((n1, n if n1 == n else n - n1), factor.dtype)
+    total = zero, jnp.zeros_like(zero) if plan.ntk else None, jnp.zeros(n, factor.dtype)
+    if known(factor, key, net, mask):
+        for b in range(count):
+            total = tick(block(b, total))
+    else:
+        total = jax.lax.fori_loop(0, count, block, total)
+    finish_top = jax.jit(_finish, static_argnames=("n1", "draws", "first"))
+    nngp, ntk = finish_top(net, z, var, row, last, total, n1, count * size, first)
+    return nngp, ntk, left
+
+
+def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
+    gram, score, own = jax.tree.map(lambda a: a / draws, total)
+    on = jnp.arange(last.size)
+    one, two = (on, on) if n1 == on.size else (on[:n1], on[n1:])
+    if n1 == on.size:
+        gram, score = jax.tree.map(mirror, (gram, score))
+        own = jnp.diagonal(gram)
+    ntk = None
+    if score is not None:
+        # Right after the embedding: S_out + S_out + (3 S + S) o Q(S).
+        ntk = 2 * gram + 4 * net.score_scale**2 * (row[one] @ row[two].T) * score
+    y = State(gram, ntk, own[one][:, None], own[two])
+    if first:
+        s = z[one, last[one]] @ z[two, last[two]].T
+    else:
+        s = z.nngp[one[:, None], last[one][:, None], two, last[two]]
+    w = None if ntk is None else s
+    before = State(s, w, var[one, last[one]][:, None], var[two, last[two]])
+    after = finish(net, before, y)
+    return after.nngp, None if ntk is None else after.nngp + after.ntk

@@ -1,0 +1,127 @@
+"""Checks and lays out what a kernel is asked about. Values are checked where they are known."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = Any
+
+
+def known(*arrays: Any) -> bool:
+    """Return whether all arrays have values now, rather than being traced."""
+    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
+
+
+def count(name: str, value: Any) -> int:
+    """Return a positive integer.
+
+    Raises:
+      ValueError: if it is not one.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return the value if it is one of the allowed names.
+
+    Raises:
+      ValueError: if it is not.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+class Inputs(NamedTuple):
+    """All inputs of a kernel computation as one set.
+
+    Attributes:
+      x: (n, T, d) tokens, zero where padded.
+      mask: (n, T) booleans, true at real tokens.
+      n1: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
+      lengths: T of `x1` and of `x2` as given, before padding or trimming.
+    """
+
+    x: Array
+    mask: Array
+    n1: int
+    lengths: tuple[int, int]
+
+
+def _here(array: Any) -> Array:
+    """Return a numpy array if the values are known: checking them then compiles nothing."""
+    return np.asarray(array) if known(array) else jnp.asarray(array)
+
+
+def _tokens(name: str, x: Any) -> Array:
+    x = _here(x)
+    kept = jnp.issubdtype(x.dtype, jnp.floating)
+    x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
+    if x.ndim != 3 or 0 in x.shape:
+        raise ValueError(
+            f"{name} has shape (inputs, tokens, features), none of them zero; got {x.shape}"
+        )
+    return x
+
+
+def _mask(name: str, mask: Any, x: Array) -> Array:
+    if mask is None:
+        return np.ones(x.shape[:2], bool)
+    mask = _here(mask)
+    if mask.shape != x.shape[:2] or mask.dtype != bool:
+        raise ValueError(
+            f"{name} holds booleans, true at real tokens, in shape {x.shape[:2]} (inputs, tokens); "
+            f"got {mask.dtype} in shape {mask.shape}"
+        )
+    if known(mask) and not bool(mask.any(1).all()):
+        empty = int(np.argmin(np.asarray(mask.any(1))))
+        raise ValueError(
+            f"every input needs a real token, but {name} marks all of input {empty} as padding"
+        )
+    return mask
+
+
+def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
+    """Return rows and columns of a kernel as one set of inputs of equal length.
+
+    Trailing tokens that are padding in every input are dropped, so that they cost nothing
+    and change no draw.
+
+    Raises:
+      ValueError: wrong rank or feature size, a mask of another shape or kind, an input
+        without a real token, NaN or infinity at a real token.
+    """
+    x1 = _tokens("x1", x1)
+    mask1 = _mask("mask1", mask1, x1)
+    if x2 is None and mask2 is not None:
+        raise ValueError("mask2 belongs to x2, but x2 was not given")
+    parts = [("x1", x1, mask1)]
+    if x2 is not None:
+        x2 = _tokens("x2", x2)
+        if x2.shape[2] != x1.shape[2]:
+            raise ValueError(
+                f"x1 and x2 need the same number of features, got {x1.shape[2]} and {x2.shape[2]}"
+            )
+        parts.append(("x2", x2, _mask("mask2", mask2, x2)))
+    for name, x, mask in parts:
+        if known(x, mask) and not np.isfinite(x[mask]).all():
+            i, a, c = np.argwhere(~np.isfinite(x) & mask[..., None])[0]
+            raise ValueError(
+                f"{name} must be finite at real tokens, but input {i}, token {a}, feature {c} "
+                f"is {x[i, a, c]}"
+            )
+    lengths = tuple(x.shape[1] for _, x, _ in parts)
+    t = max(lengths)
+    xp = np if known(*(p[1:] for p in parts)) else jnp
+    pad = lambda a: xp.pad(a, [(0, 0), (0, t - a.shape[1])] + [(0, 0)] * (a.ndim - 2))
+    x = xp.concatenate([pad(x) for _, x, _ in parts])
+    mask = xp.concatenate([pad(m) for _, _, m in parts])
+    if known(mask):
+        t = int(np.flatnonzero(mask.any(0))[-1]) + 1
+        x, mask = x[:, :t], mask[:, :t]
+    x = xp.where(mask[..., None], x, xp.zeros((), x.dtype))
+    return Inputs(x, mask, x1.shape[0], (lengths[0], lengths[-1]))

@@ -1,0 +1,162 @@
+"""Blocks of the network on one pair of inputs at a time, each pair with its own factor."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from theorykit.kernels import attention, draws
+from theorykit.kernels.attention import Tokens
+from theorykit.kernels.blocks import (
+    average,
+    finish,
+    normed,
+    normed_factor,
+    on_diagonal,
+    read,
+    rows_of,
+)
+from theorykit.kernels.plan import PAIR_BLOCK, Plan
+from theorykit.kernels.recursion import State, scores, visible
+
+Array = Any
+
+
+class Pair(NamedTuple):
+    """The states of inputs 1 and 2: between them, and of each with itself (no NTK there)."""
+
+    z12: State
+    z11: State
+    z22: State
+
+    def map(self, f: Any, *others: "Pair") -> "Pair":
+        """Apply `f` to the three states."""
+        return Pair(*(f(*states) for states in zip(self, *others, strict=True)))
+
+
+def hide(z: State, m1: Array, m2: Array) -> State:
+    """Zero the padded tokens of a state."""
+    real = m1[:, None] & m2
+    ntk = None if z.ntk is None else z.ntk * real
+    return State(z.nngp * real, ntk, z.var1 * m1[:, None], z.var2 * m2)
+
+
+def attend_pair(net, h: Pair, f, rows, sees, same, source, count, size, plan: Plan, first, top):
+    """Carry a pair through attention; in the top block only `rows`, and only their variances.
+
+    Args:
+      net: the network.
+      h: what attention sees.
+      f: (2, T, r) factor of the covariance of both inputs' tokens, or None to draw by the
+        conditional sampler.
+      rows: for each input, the R tokens that attend.
+      sees: (2, R, T) booleans.
+      same: whether the two inputs are one.
+      source: gives a block of `size` draws; there are `count`.
+      plan: what is wanted.
+      first: whether NNGP and NTK are still equal.
+      top: whether this is the top block.
+    """
+    mechanism = attention.NAMES[net.attention]
+    r1, r2 = rows
+    at_rows = lambda k: None if k is None else k[r1][:, r2]
+    s, w = h.z12.nngp, None if first else h.z12.ntk
+    tokens = Tokens(s, w, at_rows(s), at_rows(w))
+    scale2 = jnp.asarray(net.score_scale, s.dtype) ** 2
+    own_s = h.z11.nngp, h.z22.nngp
+
+    def block(b):
+        if f is None:
+            drawn = draws.conditional(own_s[0], s, own_s[1], source(b))
+            drawn = net.score_scale * jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]])
+        else:
+            f_rows = jnp.stack([f[0][r1], f[1][r2]])
+            drawn = scores(f, f_rows, source(b), net.score_scale)
+        a = mechanism.weights(drawn, sees[:, None])
+        if top:
+            own = [jnp.einsum("nac,ce,nae->a", a[i], own_s[i], a[i]) / size for i in (0, 1)]
+        else:
+            own = [
+                mechanism.step(a[i], a[i], Tokens(own_s[i], None, own_s[i], None), scale2, False)[0]
+                for i in (0, 1)
+            ]
+        return *mechanism.step(a[0], a[1], tokens, scale2, plan.ntk), *own
+
+    zero = jnp.zeros((r1.size, r2.size), s.dtype)
+    own = (jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)) if top else (zero, zero)
+    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), count)
+    v1, v2 = own if top else map(jnp.diagonal, own)
+    z12 = State(on_diagonal(s, v1, same), w, v1[:, None], v2)
+    if top:
+        return z12
+    return Pair(z12, State(own[0], None, v1[:, None], v1), State(own[1], None, v2[:, None], v2))
+
+
+def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int, form: str):
+    """Return the readouts of pairs after the last `layers` blocks.
+
+    Args:
+      net: the network.
+      z: (n, T, n, T) state of the set after joint layers; None: start from the embedding.
+      f0: (n, T, r) factor of the embedding.
+      mask: (n, T).
+      pairs: two arrays of indices.
+      key: random key; all pairs see the same normals.
+      plan: draws and what is wanted.
+      layers: number of blocks.
+      form: "pairwise" or "conditional".
+    """
+    n, t = mask.shape
+    rows_all, sees_all = rows_of(net, mask), visible(mask, net.causal)
+    every = jnp.broadcast_to(jnp.arange(t), (n, t))
+    f_first = normed_factor(net, f0)
+    rank = min(f0.shape[-1], 2 * t) if z is None else 2 * t
+    count, size = plan.blocks(4 * t * t, PAIR_BLOCK)
+
+    def source(layer: int):
+        r = rank if layer == 0 else 2 * t
+        shape = (size, 2, t, t) if form == "conditional" else (size, r, r)
+        layer_key = jax.random.fold_in(key, layer)
+        return draws.blocks(layer_key, count, shape, f0.dtype, plan.sampler)
+
+    sources = [source(layer) for layer in range(layers)]
+
+    def state(i, j, ntk) -> State:
+        if z is not None:
+            w = z.ntk[i, :, j] if ntk else None
+            return State(z.nngp[i, :, j], w, z.var2[i][:, None], z.var2[j])
+        s = f0[i] @ f0[j].T
+        v1, v2 = (jnp.sum(f0[k] ** 2, -1) for k in (i, j))
+        return State(s, s if ntk else None, v1[:, None], v2)
+
+    def factor(h: Pair, i, j, layer: int):
+        if form == "conditional":
+            return None
+        if layer == 0 and z is None and rank < 2 * t:
+            return jnp.stack([f_first[i], f_first[j]])
+        s11, s12, s22 = h.z11.nngp, h.z12.nngp, h.z22.nngp
+        return draws.factor(jnp.block([[s11, s12], [s12.T, s22]]))[0].reshape(2, t, -1)
+
+    def pair(ij):
+        i, j = ij
+        on = Pair(state(i, j, plan.ntk), state(i, i, False), state(j, j, False))
+        for layer in range(layers):
+            top, first = layer == layers - 1, layer == 0 and z is None
+            chosen = rows_all if top else every
+            rows = chosen[i], chosen[j]
+            sees = jnp.stack([sees_all[i][rows[0]], sees_all[j][rows[1]]])
+            h = on.map(partial(normed, net))
+            f = factor(h, i, j, layer)
+            y = attend_pair(
+                net, h, f, rows, sees, i == j, sources[layer], count, size, plan, first, top
+            )
+            if not top:
+                masks = Pair((mask[i], mask[j]), (mask[i], mask[i]), (mask[j], mask[j]))
+                done = on.map(partial(finish, net), y)
+                on = done.map(lambda s, m: hide(s, *m), masks)
+        s, w = (None if k is None else k[rows[0]][:, rows[1]] for k in on.z12[:2])
+        before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
+        return read(net, finish(net, before, y), mask[i], mask[j])
+
+    return jax.lax.map(pair, pairs)

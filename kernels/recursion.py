@@ -1,0 +1,160 @@
+"""The covariance recursion of a transformer, layer by layer.
+
+The state of an infinitely wide network on a set of n inputs of T tokens is its token
+covariance (NNGP) and tangent kernel (NTK), both of shape (n, T, n, T). `attend` carries
+them through attention, `mlp` and `layer_norm` through what acts on single tokens.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from theorykit.kernels import draws as _draws
+from theorykit.kernels.activations import Activation
+from theorykit.kernels.attention import Attention, Tokens
+
+Array = Any
+
+
+class State(NamedTuple):
+    """Kernels between row and column tokens, with the variances of both.
+
+    Attributes:
+      nngp: (..., R1, R2) covariance, or (n, T, n, T) for a set.
+      ntk: tangent kernel of the same shape; `None` if not wanted.
+      var1, var2: variances of row and column tokens, to broadcast against `nngp`.
+    """
+
+    nngp: Array
+    ntk: Array | None
+    var1: Array
+    var2: Array
+
+
+def mlp(state: State, phi: Activation, sigma_w: Array, sigma_b: Array) -> State:
+    """Carry a state through `sigma_w phi(z) W / sqrt(D) + sigma_b b` (capture paper, A.3)."""
+    w2, b2 = sigma_w**2, sigma_b**2
+    nngp = b2 + w2 * phi.dual(state.var1, state.nngp, state.var2)
+    ntk = None
+    if state.ntk is not None:
+        slope = phi.dual_derivative(state.var1, state.nngp, state.var2)
+        ntk = nngp + w2 * state.ntk * slope
+    var1, var2 = (b2 + w2 * phi.dual(v, v, v) for v in (state.var1, state.var2))
+    return State(nngp, ntk, var1, var2)
+
+
+def layer_norm(state: State) -> State:
+    """Carry a state through layer normalisation over the width: correlations."""
+    ok1, ok2 = state.var1 > 0, state.var2 > 0
+    r1 = jnp.where(ok1, jax.lax.rsqrt(jnp.where(ok1, state.var1, 1.0)), 0.0)
+    r2 = jnp.where(ok2, jax.lax.rsqrt(jnp.where(ok2, state.var2, 1.0)), 0.0)
+    ntk = None if state.ntk is None else state.ntk * r1 * r2
+    return State(
+        state.nngp * r1 * r2, ntk, ok1.astype(state.var1.dtype), ok2.astype(state.var2.dtype)
+    )
+
+
+def add(a: State, b: State) -> State:
+    """Sum of two branches whose weights are independent."""
+    ntk = None if a.ntk is None or b.ntk is None else a.ntk + b.ntk
+    return State(a.nngp + b.nngp, ntk, a.var1 + b.var1, a.var2 + b.var2)
+
+
+def visible(mask: Array, causal: bool) -> Array:
+    """Return which tokens a token may see.
+
+    Args:
+      mask: (n, T) booleans, false for padding.
+      causal: a token sees itself and what stands before it.
+
+    Returns:
+      (n, T, T) booleans; no row and no column of a padded token is visible.
+    """
+    t = mask.shape[-1]
+    allowed = mask[:, :, None] & mask[:, None, :]
+    return allowed & jnp.tril(jnp.ones((t, t), bool)) if causal else allowed
+
+
+def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
+    """Return score draws `scale F_rows U F^T`.
+
+    Args:
+      f: (n, T, r) factor of the token covariance.
+      f_rows: (n, R, r), its rows at the tokens that attend.
+      u: (N, r, r) normals.
+      scale: the score scale beta.
+
+    Returns:
+      (n, N, R, T).
+    """
+    n, r_rows, r = f_rows.shape
+    draws = u.shape[0]
+    # One product over all draws: (n R, r) x (r, N r).
+    query = f_rows.reshape(n * r_rows, r) @ u.transpose(1, 0, 2).reshape(r, draws * r)
+    query = query.reshape(n, r_rows * draws, r)
+    out = scale * jnp.einsum("nqr,ntr->nqt", query, f)
+    return out.reshape(n, r_rows, draws, -1).transpose(0, 2, 1, 3)
+
+
+def attend(
+    attention: Attention,
+    nngp: Array,
+    ntk: Array | None,
+    u: Array,
+    *,
+    tangent: bool = True,
+    score_scale: Array = 1.0,
+    mask: Array | None = None,
+    causal: bool = False,
+    factor: Array | None = None,
+) -> tuple[Array, Array | None]:
+    """Carry the kernels of a set of inputs through one attention layer, with joint draws.
+
+    Args:
+      attention: the mechanism, e.g. `attention.Softmax()`.
+      nngp: (n, T, n, T) token covariance, positive semidefinite as an (n T, n T) matrix.
+      ntk: the NTK in the same shape; None where it equals `nngp`, as after an embedding.
+      u: (N, r, r) standard normals, r the columns of the factor (n T if it is not given).
+      tangent: whether the NTK is wanted too.
+      score_scale: beta.
+      mask: (n, T) booleans; all true if not given.
+      causal: whether a token sees only itself and what stands before it.
+      factor: (n, T, r) with `nngp = F F^T`; computed by pivoted Cholesky if not given.
+
+    Returns:
+      NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
+      None unless `tangent`.
+    """
+    n, t = nngp.shape[:2]
+    if factor is None:
+        flat, _ = _draws.factor(nngp.reshape(n * t, n * t))
+        factor = flat.reshape(n, t, -1)
+    mask = jnp.ones((n, t), bool) if mask is None else mask
+    a = attention.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, None])
+    if not tangent and not attention.exact:
+        # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
+        phi = jnp.einsum("inac,icr->ianr", a, factor).reshape(n * t, -1)
+        return (phi @ phi.T).reshape(n, t, n, t) / u.shape[0], None
+
+    i, j = jnp.triu_indices(n)
+
+    def pair(ij):
+        i, j = ij
+        s = nngp[i, :, j]
+        w = None if ntk is None else ntk[i, :, j]
+        return attention.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
+
+    nngp, ntk = jax.lax.map(pair, (i, j))
+    return fill(nngp, n), None if ntk is None else fill(ntk, n)
+
+
+def fill(upper: Array, n: int) -> Array:
+    """Return the symmetric (n, R, n, R) array whose i <= j half is `upper` (pairs, R, R)."""
+    i, j = jnp.triu_indices(n)
+    r = upper.shape[1]
+    on = jnp.arange(n)
+    out = jnp.zeros((n, r, n, r), upper.dtype).at[i, :, j].set(upper)
+    out = out.at[j, :, i].set(upper.transpose(0, 2, 1))
+    diagonal = out[on, :, on]
+    return out.at[on, :, on].set((diagonal + diagonal.transpose(0, 2, 1)) / 2)

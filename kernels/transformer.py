@@ -1,0 +1,142 @@
+"""NNGP and NTK of an infinitely wide transformer."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from theorykit.kernels import activations, attention, engine
+from theorykit.kernels.draws import SAMPLERS
+from theorykit.kernels.inputs import choice, count, known, lay_out
+from theorykit.kernels.plan import DRAWS, Plan
+from theorykit.kernels.result import Kernel
+
+Array = Any
+READOUTS = ("last", "mean", "tokens")
+
+
+def _static(default: Any) -> Any:
+    return field(default=default, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class InfiniteTransformer:
+    """A transformer of infinite width and infinitely many heads, at initialisation.
+
+    Every weight is N(0, 1) and its scale stands in the forward pass (NTK parameterisation):
+
+        z = x E / sqrt(d) + positions P                    embedding, learned positions
+        A = softmax(score_scale q k' / sqrt(d_k)),   q = z W_q / sqrt(D),  k = z W_k / sqrt(D)
+        z = sum_h A_h (z W_v) / sqrt(D H)                  attention
+        z = sigma_w phi(z) W / sqrt(D) + sigma_b b         MLP (capture paper, A.1)
+        f = z w / sqrt(D)                                  readout
+
+    with the middle three repeated `depth` times. With `residual`, attention and MLP are each
+    added to what enters them; with `layer_norm`, each sees its input normalised over the width.
+
+    Attributes:
+      depth: number of blocks.
+      activation: "relu", "erf", "gelu", "cos", "identity", or an object with two dual functions.
+      readout: "last" (the last real token), "mean" (over real tokens), or "tokens" (all).
+      attention: "softmax", or "identity" (no softmax; exact, no draws).
+      causal: a token attends to itself and what stands before it.
+      residual, layer_norm: as above.
+      score_scale, sigma_w, sigma_b, positions: real scalars; kernels can be differentiated in them.
+
+    Raises:
+      ValueError: for a value that is none of these.
+    """
+
+    depth: int = _static(1)
+    activation: Any = _static("relu")
+    readout: str = _static("last")
+    attention: str = _static("softmax")
+    causal: bool = _static(False)
+    residual: bool = _static(False)
+    layer_norm: bool = _static(False)
+    score_scale: Any = 1.0
+    sigma_w: Any = 1.0
+    sigma_b: Any = 0.0
+    positions: Any = 0.0
+
+    def __post_init__(self):
+        count("depth", self.depth)
+        activations.activation(self.activation)
+        choice("readout", self.readout, READOUTS)
+        choice("attention", self.attention, tuple(attention.NAMES))
+        for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
+            # Other leaves are JAX's own placeholders while it takes the tree apart.
+            if number and known(value) and (np.ndim(value) or not np.isfinite(value)):
+                raise ValueError(f"{name} is one finite real number, got {value!r}")
+
+    def __call__(
+        self,
+        x1: Array,
+        x2: Array | None = None,
+        *,
+        key: Array | None = None,
+        draws: int = 1024,
+        replicates: int = 8,
+        get: tuple[str, ...] | str = ("nngp", "ntk"),
+        mask1: Array | None = None,
+        mask2: Array | None = None,
+        draw: str = "auto",
+        sampler: str = "independent",
+        rank: int | None = None,
+        progress: bool | None = None,
+    ) -> Kernel:
+        """Return kernels between `x1` and `x2`, or the Gram matrices of `x1`.
+
+        The values average `replicates` independent estimates, each of `draws` score draws
+        a layer; their spread gives the standard errors. At depth 1 with one MLP, and deeper,
+        an estimate is a nonlinear function of averages and keeps a bias of order 1 / draws.
+
+        Args:
+          x1: (P1, T1, d) inputs. Lengths may differ between `x1` and `x2`.
+          x2: (P2, T2, d); None means `x1`: exactly symmetric matrices.
+          key: JAX random key; every number follows from it. Not needed if nothing is drawn.
+          draws: draws in each replicate (rounded up to whole blocks; see the result).
+          replicates: independent estimates.
+          get: "nngp", "ntk" or both.
+          mask1, mask2: (P1, T1), (P2, T2) booleans, true at real tokens.
+          draw: "joint": one draw for the whole set, Gram matrices positive semidefinite by
+            construction; "pairwise": a draw for each pair of inputs; "conditional": pairwise
+            by the two-step sampler of the capture paper's appendix D; "auto": joint or
+            pairwise in each layer, by estimated cost.
+          sampler: "independent", or "sobol".
+          rank: columns of a joint factor beyond the first layer; the trace that is left out
+            comes back as `leftover`. None: as many as it takes.
+          progress: show a bar on standard error; None: if that is a terminal and work is long.
+
+        Returns:
+          `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
+          padded tokens), in the dtype of the inputs. Works under `jit`, `vmap` and `grad`.
+
+        Raises:
+          ValueError: inputs of another shape, an input of padding only, NaN or infinity,
+            counts below 1, unknown names.
+        """
+        inputs = lay_out(x1, x2, mask1, mask2)
+        get = (get,) if isinstance(get, str) else tuple(get)
+        if not get or set(get) - {"nngp", "ntk"}:
+            raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
+        plan = Plan(
+            draws=count("draws", draws),
+            replicates=count("replicates", replicates),
+            ntk="ntk" in get,
+            draw=choice("draw", draw, DRAWS),
+            sampler=choice("sampler", sampler, SAMPLERS),
+            rank=None if rank is None else count("rank", rank),
+        )
+        if attention.NAMES[self.attention].exact:
+            plan = plan.without_draws()
+        elif key is None:
+            raise ValueError(
+                "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
+            )
+        result = engine.run(self, inputs, key, plan, progress)
+        return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
