@@ -15,7 +15,7 @@ from theorykit import report
 from theorykit.claims import Claim, explain, float64, select
 from theorykit.results import Result
 from theorykit.runfolder import recall, write_atomically
-from theorykit.runner import as_json, header, verify
+from theorykit.runner import as_json, header, run_selected
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 
@@ -55,8 +55,8 @@ def _verify(
 ) -> int:
     """Try to break claims; exit 0 if every verdict is the recorded one, 1 if any moved."""
     writable(json_file)
-    wanted = names or []
-    total = len(select(wanted, tier))
+    claims = select(names or [], tier)
+    total = len(claims)
     out = report.console(stderr=json_file == "-")
     found: list[Result] = []
     status = 0
@@ -67,7 +67,7 @@ def _verify(
             live.finished(result, len(found))
 
         try:
-            verify(wanted, seed=seed, tier=tier, run=run, on_result=keep, on_progress=live.progress)
+            run_selected(claims, seed, run, keep, live.progress)
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)

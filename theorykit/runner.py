@@ -3,6 +3,7 @@
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,17 @@ def verify(
     if isinstance(patterns_or_files, str | Path):
         patterns_or_files = [patterns_or_files]
     claims = select([str(p) for p in patterns_or_files], tier)
+    return run_selected(claims, seed, run, on_result, on_progress)
+
+
+def run_selected(
+    claims: Sequence[Claim],
+    seed: int = 0,
+    run: str | Path | None = None,
+    on_result: Callable[[Result], None] | None = None,
+    on_progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Run these claims; as `verify` otherwise."""
     results: list[Result] = []
 
     def keep(result: Result) -> None:
@@ -114,9 +126,8 @@ def run_claims(
             except queue.Empty:
                 return
             events.put((claim.id, 0.0))
-            report = lambda share, id=claim.id: events.put((id, float(share)))
             try:
-                events.put((claim.id, claim.run(seed, report)))
+                events.put((claim.id, claim.run(seed, _Seldom(claim.id, events.put))))
             except BaseException as error:  # handed to the thread that waits
                 events.put((claim.id, error))
             _let_go()
@@ -140,6 +151,19 @@ def run_claims(
                 on_progress(id, event)
     finally:
         stop.set()
+
+
+class _Seldom:
+    """Hand progress on a few times a second at most."""
+
+    def __init__(self, id: str, put: Callable[[tuple[str, float]], None]):
+        self._id, self._put, self._next = id, put, 0.0
+
+    def __call__(self, share: float) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 0.2
+            self._put((self._id, float(share)))
 
 
 def _let_go() -> None:

@@ -5,6 +5,7 @@ first that still refutes; stop when none does. Every move makes the point strict
 (`complexity`), so it ends.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,7 +14,8 @@ from theorykit.domains import Case
 
 Refutes = Callable[[Sequence[Case]], np.ndarray]
 
-MOST_TRIES = 4000
+MOST_TRIES, MOST_WORK = 20_000, 2_000_000
+"""How many neighbours are looked at, and how many numbers in them."""
 
 
 def shrink(case: Case, refutes: Refutes, allowed: Callable[[Case], bool]) -> Case:
@@ -23,19 +25,20 @@ def shrink(case: Case, refutes: Refutes, allowed: Callable[[Case], bool]) -> Cas
     they refute; `allowed`: whether a point lies in the domain.
     """
     tries = 0
-    while tries < MOST_TRIES:
+    most = min(MOST_TRIES, MOST_WORK // max(1, sum(a.size for a in case.values())))
+    while tries < most:
         here = complexity(case)
         found = None
         for batch in _batches(_simpler(case), 64):
-            batch = [c for c in batch if complexity(c) < here and allowed(c)]
             tries += len(batch)
+            batch = [c for c in batch if complexity(c) < here and allowed(c)]
             if not batch:
                 continue
             kept = [c for c, yes in zip(batch, refutes(batch), strict=True) if yes]
             if kept:
                 found = min(kept, key=complexity)
                 break
-            if tries >= MOST_TRIES:
+            if tries >= most:
                 break
         if found is None:
             return case
@@ -139,6 +142,9 @@ def show_arrays(arrays: Mapping[str, np.ndarray]) -> list[str]:
         if value.ndim == 0:
             lines.append(f"{name} = {value.item()!r}")
             continue
+        if value.size == 0:
+            lines.append(f"{name} = np.zeros({value.shape})")
+            continue
         start = f"{name} = np.array("
         body = np.array2string(
             value + 0,  # -0.0 is shown as 0.0
@@ -148,10 +154,7 @@ def show_arrays(arrays: Mapping[str, np.ndarray]) -> list[str]:
             max_line_width=100,
             prefix=start,
         )
-        kind = (
-            "" if value.dtype == np.float64 or value.size == 0 else f", dtype={value.dtype.name!r}"
-        )
-        if value.size == 0:
-            body = f"np.zeros({value.shape})"
+        body = re.sub(r" +(?=[,\]])", "", body)  # numpy pads numbers to one width
+        kind = "" if value.dtype == np.float64 else f", dtype={value.dtype.name!r}"
         lines.append(f"{start}{body}{kind})")
     return lines

@@ -12,6 +12,9 @@ from theorykit.domains import Case, Inputs
 from theorykit.results import Evidence, Outcome, Verdict
 from theorykit.shrink import shrink
 
+MOST_NUMBERS = 400
+"""A tightest point of more numbers is not kept; a witness always is."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Inequality(Check):
@@ -83,8 +86,8 @@ class Inequality(Check):
                 Verdict.inconclusive,
                 grade,
                 tried,
-                note="Both sides overflow or vanish at every point tried; set floor=0 if they "
-                "are meant to be tiny.",
+                note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
+                "they are meant to be tiny.",
             )
         return Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
 
@@ -96,11 +99,13 @@ class Inequality(Check):
         sides.refuse_nan(points, left, right)
         with np.errstate(all="ignore"):
             size = np.abs(left) + np.abs(right)
-            gap = np.where(size > 0, (left - right) / size, -1.0)
+            gap = np.where(size > 0, (left - right) / size, 0.0)
             gap = np.where(np.isinf(left) ^ np.isinf(right), np.sign(left - right), gap)
             # What is within rounding of equal is no violation, however large the quotient.
             gap = np.where(left - right <= self.tol * size + self.floor, np.minimum(gap, 0), gap)
-            gap = np.where(np.isinf(left) & np.isinf(right), -np.inf, gap)
+            # Where both overflow, or both are rounding, nothing was learned.
+            silent = (np.isinf(left) & np.isinf(right)) | (size <= self.floor)
+            gap = np.where(silent, -np.inf, gap)
             ratio = left / right
             counts = (right > 0) & (np.maximum(np.abs(left), right) > 1e3 * self.floor)
             ratio = np.where(counts & np.isfinite(ratio) & np.isfinite(right), ratio, -np.inf)
@@ -169,7 +174,7 @@ class _Tightest:
         if self._where is None:
             return None
         sides, point, entry = self._where
-        return sides.witness(point, entry)
+        return sides.witness(point, entry, most=MOST_NUMBERS)
 
 
 def _mix(

@@ -83,21 +83,31 @@ class Sides:
             parts.append([np.asarray(v)[: len(chunk)] for v in values])
         return [np.concatenate(leaf) for leaf in zip(*parts, strict=True)]
 
-    def witness(self, parameters: Case, entry: int) -> Witness:
-        """Return the point written as numpy, with the sides' values at their worst entry."""
-        point = self.over.point(parameters, self.sizes, np)
+    def witness(self, parameters: Case, entry: int, most: int | None = None) -> Witness:
+        """Return the point written as numpy, with the sides' values at this entry.
+
+        **Arguments:** `most`: leave out points of more numbers than that.
+        """
+        xp: Any = jnp if self.traceable else np
+        given = {name: xp.asarray(value) for name, value in parameters.items()}
+        point = self.over.point(given, self.sizes, xp)
+        count = sum(np.size(value) for value in point.values())
+        left, right = self.evaluate([parameters])
+        sides = float(left[0, entry]), float(right[0, entry])
         lines = [f"{name} = {value!r}" for name, value in self.sizes.items()]
+        if most is not None and count > most:
+            return Witness("\n".join([*lines, f"# {count} numbers, not kept"]), *sides)
         lines += show_arrays({name: np.asarray(value) for name, value in point.items()})
         if self.over.maps:
-            made = {
-                k: d.finish(parameters[k], self.sizes, np) for k, d in self.over.arguments.items()
+            origin = {
+                name: np.asarray(domain.finish(given[name], self.sizes, xp))
+                for name, domain in self.over.arguments.items()
             }
-            origin = show_arrays(made)
-            lines += ["# made from", *("# " + x for line in origin for x in line.split("\n"))]
-        left, right = self.evaluate([parameters])
+            text = "\n".join(show_arrays(origin))
+            lines += ["# made from", *("# " + line for line in text.split("\n"))]
         if left.shape[1] > 1:
             lines.append(f"# both sides have {left.shape[1]} entries; number {entry} is the worst")
-        return Witness("\n".join(lines), float(left[0, entry]), float(right[0, entry]))
+        return Witness("\n".join(lines), *sides)
 
     def refuse_nan(self, cases: Sequence[Case], left: np.ndarray, right: np.ndarray) -> None:
         """Raise a `ClaimError` that names the first point where a side is NaN."""
