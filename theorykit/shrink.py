@@ -46,14 +46,19 @@ def shrink(case: Case, refutes: Refutes, allowed: Callable[[Case], bool]) -> Cas
     return case
 
 
-def complexity(case: Case) -> tuple[int, int, int, int, float]:
-    """Order points: fewer nonzero entries, fewer distinct ones, fewer digits, smaller."""
+def complexity(case: Case) -> tuple[float, ...]:
+    """Order points: fewer nonzero entries, fewer fractions, fewer distinct, fewer digits, ..."""
     entries = np.concatenate([np.asarray(a, float).ravel() for a in case.values()] or [np.zeros(0)])
     distinct = set(np.abs(entries).tolist())
     digits = sum(len(repr(v).rstrip("0").replace(".", "").lstrip("0")) for v in distinct)
-    nonzero = int((entries != 0).sum())
-    negative = int((entries < 0).sum())
-    return nonzero, len(distinct), digits, negative, float(np.abs(entries).sum())
+    return (
+        int((entries != 0).sum()),
+        int((entries != np.round(entries)).sum()),
+        len(distinct),
+        digits,
+        int((entries < 0).sum()),
+        float(np.abs(entries).sum()),
+    )
 
 
 def _simpler(case: Case) -> Iterator[Case]:

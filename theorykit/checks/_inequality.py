@@ -100,9 +100,9 @@ class Inequality(Check):
         with np.errstate(all="ignore"):
             size = np.abs(left) + np.abs(right)
             gap = np.where(size > 0, (left - right) / size, 0.0)
-            gap = np.where(np.isinf(left) ^ np.isinf(right), np.sign(left - right), gap)
             # What is within rounding of equal is no violation, however large the quotient.
             gap = np.where(left - right <= self.tol * size + self.floor, np.minimum(gap, 0), gap)
+            gap = np.where(np.isinf(left) ^ np.isinf(right), np.sign(left - right), gap)
             # Where both overflow, or both are rounding, nothing was learned.
             silent = (np.isinf(left) & np.isinf(right)) | (size <= self.floor)
             gap = np.where(silent, -np.inf, gap)

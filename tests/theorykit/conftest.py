@@ -1,0 +1,30 @@
+import jax
+import pytest
+
+from theorykit.checks import Trial
+from theorykit.claims import float64
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with float64():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    """Keep the user's own last results out of reach."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """An empty registry of claims."""
+    claims: dict = {}
+    monkeypatch.setattr("theorykit.claims._registry", claims)
+    return claims
+
+
+@pytest.fixture
+def trial():
+    return Trial(jax.random.key(0))
