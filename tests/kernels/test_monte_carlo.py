@@ -48,7 +48,7 @@ def test_mean_and_error_are_those_of_the_replicates():
 
 
 def test_one_key_decides_everything():
-    again = dict(draws=2, replicates=2, get="nngp")
+    again = {"draws": 2, "replicates": 2, "get": "nngp"}
     first = estimate(**again)
     assert jnp.array_equal(first.nngp, estimate(**again).nngp)
     assert jnp.array_equal(first.nngp_stderr, estimate(**again).nngp_stderr)
