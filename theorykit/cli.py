@@ -154,7 +154,8 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.bar.stop()
+        if self.task is not None:
+            self.bar.stop()
 
     def progress(self, id: str, share: float) -> None:
         """A claim got this far."""

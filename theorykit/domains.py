@@ -399,20 +399,29 @@ def inputs(**arguments: Any) -> Inputs:
 def call(function: Callable[..., Any], values: Mapping[str, Any], sizes: Sizes) -> Any:
     """Call a claim's function with those of the arguments and sizes that it names."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return function(**values)
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return function(**values)
     known = {**sizes, **values}
-    chosen = {p.name: known[p.name] for p in parameters if p.name in known}
-    missing = [p.name for p in parameters if p.name not in known and p.default is p.empty]
+    missing = [
+        p.name
+        for p in parameters
+        if p.name not in known and p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+    ]
     if missing:
         raise ValueError(
             f"a function of the claim asks for {', '.join(missing)}; "
             f"its domain has {', '.join(known) or 'no argument'}."
         )
-    return function(**chosen)
+    leading = [known[p.name] for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in known]
+    named = {
+        p.name: known[p.name]
+        for p in parameters
+        if p.name in known and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+    return function(*leading, **named)
 
 
 def resolve(shape: Shape, sizes: Sizes) -> tuple[int, ...]:

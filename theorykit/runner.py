@@ -144,9 +144,11 @@ def run_claims(
                 raise event
             if isinstance(event, Result):
                 left -= 1
-                if folder is not None:
-                    folder.append(event, marks[id])
-                keep(event)
+                try:
+                    if folder is not None:
+                        folder.append(event, marks[id])
+                finally:  # Ctrl-C while writing
+                    keep(event)
             elif on_progress is not None:
                 on_progress(id, event)
     finally:

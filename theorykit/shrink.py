@@ -80,7 +80,8 @@ def _simpler(case: Case) -> Iterator[Case]:
             options = [1.0, abs(flat[i]), *common]
             if np.isfinite(flat[i]):
                 options += [float(np.round(flat[i], d)) for d in (0, 1, 2, 3)]
-                options += [float(np.trunc(flat[i])), flat[i] / 2]
+                outwards = float(np.sign(flat[i]) * np.ceil(abs(flat[i])))
+                options += [outwards, float(np.trunc(flat[i])), flat[i] / 2]
                 options += [float(np.trunc(flat[i])) - float(np.sign(flat[i]))]
             for value in dict.fromkeys(options):
                 if value != flat[i]:

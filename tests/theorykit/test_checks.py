@@ -92,6 +92,17 @@ def test_exhaustive_says_why_it_cannot_tell(trial, predicate, universe, why):
 # expectation --------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def memory():
+    """What was compiled, for tests that measure the same thing."""
+    return {}
+
+
+@pytest.fixture
+def remembering(memory):
+    return Trial(jax.random.key(0), memory=memory)
+
+
 def normal(key):
     return 1.0 + jax.random.normal(key, (3,))
 
@@ -108,8 +119,8 @@ def normal(key):
         ({"at_least": 2.0}, "refuted"),
     ],
 )
-def test_expectation(trial, target, verdict):
-    found = expectation(statistic=normal, replicates=100, **target).test(trial)
+def test_expectation(remembering, target, verdict):
+    found = expectation(statistic=normal, replicates=100, **target).test(remembering)
     assert found.verdict == verdict
     low, high = found.interval
     assert low < found.estimate < high
@@ -158,8 +169,8 @@ def mean_size(key, n):
         ({"exponent": -0.5, "tolerance": 0.001}, "inconclusive"),
     ],
 )
-def test_rate(trial, prediction, verdict):
-    found = rate(measure=mean_size, at=(4, 16, 64), **prediction).test(trial)
+def test_rate(remembering, prediction, verdict):
+    found = rate(measure=mean_size, at=(4, 16, 64), **prediction).test(remembering)
     assert found.verdict == verdict
     assert found.evidence == Evidence.fitted
     assert found.estimate == pytest.approx(-0.5, abs=0.1)

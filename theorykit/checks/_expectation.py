@@ -67,7 +67,7 @@ class Expectation(Check):
 
     def test(self, trial: Trial) -> Outcome:
         """Draw the replicates and compare the component that is farthest off."""
-        from scipy import stats
+        from scipy.special import stdtrit
 
         values = replicate(self.statistic, trial, self.replicates, self.vectorize, self.batch)
         if not np.isfinite(values).all():
@@ -87,7 +87,7 @@ class Expectation(Check):
             "at_least": predicted - mean,
         }[kind]
         tails = 2 if kind == "value" else 1
-        reach = stats.t.ppf(1 - self.error / tails / len(mean), len(flat) - 1) * stderr
+        reach = -stdtrit(len(flat) - 1, self.error / tails / len(mean)) * stderr
         rounding = FLOOR + ROUNDING * np.maximum(np.abs(mean), np.abs(predicted))
         excess = away - self.within - reach - rounding
         # The worst component: by how many standard errors, so that scales may differ.

@@ -70,7 +70,7 @@ class Rate(Check):
 
     def test(self, trial: Trial) -> Outcome:
         """Measure at every size, fit, and compare the interval with the band."""
-        from scipy import stats
+        from scipy.special import stdtrit
 
         columns = []
         for i, n in enumerate(self.at):
@@ -83,7 +83,7 @@ class Rate(Check):
         slope = float(slopes.mean())
         if self._keyed():
             error = slopes.std(ddof=1) / math.sqrt(len(slopes))
-            reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * error)
+            reach = float(stdtrit(len(slopes) - 1, (1 + CONFIDENCE) / 2) * error)
             low, high = slope - reach, slope + reach
         else:
             order = np.argsort(x)

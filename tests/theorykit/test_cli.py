@@ -1,0 +1,204 @@
+"""The command line, in processes of its own: exit codes, kills, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+CLAIMS = """
+import time
+from theorykit import claim
+from theorykit.checks import exhaustive, expectation
+import jax
+
+def slowly(n, top):
+    time.sleep(0.02)
+    return n < top
+
+for i in range(8):
+    @claim(f"my.c{i}", ref=f"Lemma {i}", expect="refuted" if i == 5 else "holds")
+    def c(i=i):
+        "Numbers below ten are below ten."
+        if i:
+            return exhaustive(predicate=lambda n: slowly(n, 10 - (i == 5)), universe=range(10),
+                              control=dict(predicate=lambda n: n < 5))
+        return expectation(statistic=jax.random.normal, value=0.0, replicates=8,
+                           vectorize=False, control=dict(value=9.0))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "my_claims.py").write_text(CLAIMS)
+    return tmp_path
+
+
+def start(folder, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "theorykit.cli", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def without_seconds(file):
+    run = json.loads(file.read_text())
+    return {
+        **run,
+        "claims": [{k: v for k, v in c.items() if k != "seconds"} for c in run["claims"]],
+    }
+
+
+def lines(folder):
+    file = folder / "run" / "results.jsonl"
+    return file.read_text().count("\n") if file.exists() else 0
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Run the command line in this process."""
+    from theorykit import cli
+
+    def run(*arguments):
+        code = []
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
+        monkeypatch.setattr(cli.os, "_exit", code.append)
+        cli.main()
+        out, err = capsys.readouterr()
+        return code[-1], out, err
+
+    return run
+
+
+def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
+    code, out, _ = command("verify", "my_claims.py", "--json", "whole.json")
+    assert code == 0
+    assert "8 claims: 7 holds, 1 refuted; all as recorded." in out
+    assert "member = 9" in out
+    again = ("verify", "my_claims.py", "--json", "resumed.json", "--run", "run")
+    process = start(folder, *again)
+    while lines(folder) < 3 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    assert not (folder / "resumed.json").exists()
+    before = (folder / "run" / "results.jsonl").read_text()
+    assert before.count("\n") < 8
+    with (folder / "run" / "results.jsonl").open("a") as file:
+        file.write('{"fingerprint": "torn')
+    assert command(*again)[0] == 0
+    assert (folder / "run" / "results.jsonl").read_text().startswith(before)
+    assert lines(folder) == 8
+    assert without_seconds(folder / "resumed.json") == without_seconds(folder / "whole.json")
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(folder):
+    process = start(folder, "verify", "my_claims.py", "--run", "run")
+    while lines(folder) < 1 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "to go on: theorykit verify my_claims.py --run run" in err
+    assert "Traceback" not in err
+    assert "holds" in out
+
+
+QUICK = """
+from theorykit import claim
+from theorykit.checks import exhaustive
+
+@claim("q.one", ref="Lemma 1", statement="n < 3", assumptions=("n is small",))
+def one():
+    "Small numbers are small."
+    return exhaustive(predicate=lambda n: n < 3, universe=range(3),
+                      control=dict(predicate=lambda n: n < 2))
+
+@claim("q.moved")
+def moved():
+    return exhaustive(predicate=lambda n: n < 2, universe=range(3),
+                      control=dict(predicate=lambda n: n < 1))
+"""
+
+
+@pytest.fixture
+def quick(registry, tmp_path):
+    (tmp_path / "quick.py").write_text(QUICK)
+    return tmp_path / "quick.py"
+
+
+def test_a_moved_verdict_is_exit_code_1(command, quick):
+    code, out, err = command("verify", "quick.py", "--json", "out.json", "--seed", 7)
+    assert code == 1
+    assert "refuted (was holds)" in out
+    assert "1 moved from the recorded verdict" in out
+    assert "[2/2]" in err
+    run = json.loads(quick.with_name("out.json").read_text())
+    assert [c["id"] for c in run["claims"]] == ["q.moved", "q.one"]
+    assert (run["seed"], run["claims"][0]["witness"]["code"]) == (7, "member = 2")
+    assert set(run) == {"version", "seed", "jax", "device", "claims"}
+    for field in ("paper", "ref", "statement", "verdict", "expected", "evidence", "control"):
+        assert field in run["claims"][0]
+
+
+def test_json_to_stdout_is_nothing_but_json(command, quick):
+    code, out, _ = command("verify", "quick.py", "--json", "-")
+    assert code == 1
+    assert len(json.loads(out)["claims"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["verify", "nothing.*"], "no claim matches 'nothing.*'"),
+        (["verify", "none.py"], "there is no claims file none.py"),
+        (["verify", "bad.py"], "ZeroDivisionError: division by zero (bad.py:1)"),
+        (["verify", "twice.py"], "two claims have the id q.one"),
+        (["verify", "quick.py", "--json", "no/such/out.json"], "no writable folder no/such"),
+        (["verify", "quick.py", "--run", "used"], "a run with seed 5, this one has seed 0"),
+        (["verify", "quick.py", "--run", "quick.py"], "cannot be a run folder"),
+        (["verify", "--seed", "-1"], "--seed"),
+        (["verify", "--tier", "medium"], "medium"),
+        (["verify", "--nonsense"], "nonsense"),
+        (["show", "q.none", "quick.py"], "no claim has the id 'q.none'"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments, words):
+    quick.with_name("bad.py").write_text("1 / 0")
+    quick.with_name("twice.py").write_text(QUICK + QUICK)
+    used = quick.with_name("used")
+    used.mkdir()
+    (used / "header.json").write_text('{"version": "0.1.0", "seed": 5}')
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert err.startswith("theorykit: ")
+    assert err.count("\n") == 1
+
+
+def test_list_and_show(command, quick):
+    code, out, _ = command("list", "quick.py")
+    assert code == 0
+    assert "Small numbers are small." in out
+    code, out, _ = command("list", "quick.py", "--json", "-")
+    assert [c["id"] for c in json.loads(out)["claims"]] == ["q.moved", "q.one"]
+    code, out, _ = command("show", "q.one", "quick.py")
+    assert code == 0
+    assert "no result yet" in out
+    command("verify", "quick.py", "--seed", 3)
+    code, out, _ = command("show", "q.one", "quick.py")
+    for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
+        assert words in out

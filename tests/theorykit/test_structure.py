@@ -1,0 +1,35 @@
+"""What importing the package costs and leaves behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """
+import sys
+heavy = {"optax", "scipy", "typer", "rich", "flax", "neural_tangents"}
+heavy |= {"theorykit.kernels", "theorykit.nets", "theorykit.proofs_numeric"}
+
+import theorykit
+assert not {*heavy, "jax", "numpy"} & set(sys.modules), "import theorykit"
+
+import jax
+before = dict(jax.config.values)
+import theorykit.checks, theorykit.domains, theorykit.runner
+from theorykit import claim, verify
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+assert dict(jax.config.values) == before
+"""
+
+
+def test_importing_loads_nothing_heavy_and_changes_no_setting():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_there():
+    import theorykit
+
+    for name in set(theorykit.__all__) - {"kernels", "nets", "proofs_numeric"}:
+        assert getattr(theorykit, name) is not None
