@@ -184,9 +184,11 @@ def _errors(mean, square, plan: Plan, spectrum: bool):
         stderr = [None, None]
     else:
         stderr = jax.tree.map(lambda s: jnp.sqrt(s / (r * (r - 1))), square)
-    grams = [k.reshape(round(k.size**0.5), -1) for k in mean if k is not None]
-    if not spectrum or grams[0].shape[0] > SPECTRUM:
+    kernels = [k for k in mean if k is not None]
+    side = round(kernels[0].size ** 0.5)
+    if not spectrum or side > SPECTRUM:
         return stderr, None
+    grams = [k.reshape(side, side) for k in kernels]
     values = [jnp.linalg.eigvalsh((k + k.T) / 2) for k in grams]
     return stderr, jnp.min(jnp.stack([v[0] / v[-1] for v in values]))
 

@@ -22,22 +22,35 @@ from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import State, scores, visible
 
 Array = Any
-PANELS = 8  # row panels of a symmetric product: half of it and 1/16 are computed
+PANELS = 16  # row panels of a symmetric product: half of it and 1/32 are computed
 
 
-def syrk(total: Array, a: Array, b: Array | None) -> Array:
-    """Add `a b^T` to `total`; with `b=None` add the panels of `a a^T` on and above the diagonal."""
+def edges(p: int) -> list[int]:
+    """Return where the row panels of a symmetric (p, p) matrix begin, and its end."""
+    return [p * k // min(PANELS, p) for k in range(min(PANELS, p) + 1)]
+
+
+def panels(rows: int, columns: int, symmetric: bool, dtype: Any) -> list[Array]:
+    """Return zeros for the sums of `add_product`: row panels from the diagonal on, or one."""
+    if not symmetric:
+        return [jnp.zeros((rows, columns), dtype)]
+    return [jnp.zeros((end - start, rows - start), dtype) for start, end in pairwise(edges(rows))]
+
+
+def add_product(total: list[Array], a: Array, b: Array | None) -> list[Array]:
+    """Add `a b^T` to the sums, or the upper half of `a a^T` if `b` is None."""
     if b is not None:
-        return total + a @ b.T
-    p = a.shape[0]
-    edges = np.linspace(0, p, min(PANELS, p) + 1).astype(int)
-    for start, end in pairwise(edges):
-        total = total.at[start:end, start:].add(a[start:end] @ a[start:].T)
-    return total
+        return [total[0] + a @ b.T]
+    cuts = pairwise(edges(a.shape[0]))
+    return [s + a[i:j] @ a[i:].T for s, (i, j) in zip(total, cuts, strict=True)]
 
 
-def mirror(upper: Array) -> Array:
-    """Return the symmetric matrix with the given upper triangle."""
+def matrix(total: list[Array], symmetric: bool) -> Array:
+    """Return the matrix that the panels are of."""
+    if not symmetric:
+        return total[0]
+    p = total[0].shape[1]
+    upper = jnp.concatenate([jnp.pad(s, ((0, 0), (p - s.shape[1], 0))) for s in total])
     return jnp.triu(upper) + jnp.triu(upper, 1).T
 
 
@@ -75,8 +88,8 @@ def features(
 
 @partial(jax.jit, static_argnames=("mechanism", "n1", "ntk"), donate_argnames=("total",))
 def accumulate(
-    total: tuple[Array, ...], mechanism: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
-) -> tuple[Array, ...]:
+    total: tuple, mechanism: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
+) -> tuple:
     """Add a block of draws to the sums of NNGP, score part of the NTK, and variances.
 
     The first `n1` inputs are the rows, the others the columns; all are both if `n1` is n.
@@ -84,9 +97,9 @@ def accumulate(
     phi, second = features(mechanism, f, f_row, allowed, u, scale, ntk)
     split = lambda a: (a, None) if n1 == f.shape[0] else (a[:n1], a[n1:])
     gram, score, var = total
-    gram = syrk(gram, *split(phi))
+    gram = add_product(gram, *split(phi))
     var = var + jnp.sum(phi**2, -1)
-    return gram, syrk(score, *split(second)) if ntk else None, var
+    return gram, add_product(score, *split(second)) if ntk else None, var
 
 
 def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
@@ -121,8 +134,8 @@ def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, firs
             total, mechanism, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
         )
 
-    zero = jnp.zeros((n1, n if n1 == n else n - n1), factor.dtype)
-    total = zero, jnp.zeros_like(zero) if plan.ntk else None, jnp.zeros(n, factor.dtype)
+    zeros = lambda: panels(n1, n - n1, n1 == n, factor.dtype)
+    total = zeros(), zeros() if plan.ntk else None, jnp.zeros(n, factor.dtype)
     if known(factor, key, net, mask):
         for b in range(count):
             total = tick(block(b, total))
@@ -135,10 +148,10 @@ def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, firs
 
 def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     gram, score, own = jax.tree.map(lambda a: a / draws, total)
+    gram, score = (None if k is None else matrix(k, n1 == last.size) for k in (gram, score))
     on = jnp.arange(last.size)
     one, two = (on, on) if n1 == on.size else (on[:n1], on[n1:])
     if n1 == on.size:
-        gram, score = jax.tree.map(mirror, (gram, score))
         own = jnp.diagonal(gram)
     ntk = None
     if score is not None:

@@ -1,0 +1,47 @@
+"""Symmetric last-token Gram matrix against one matrix product of the same size.
+
+    python benchmarks/gram.py [--inputs 2048] [--tokens 32] [--features 64] [--draws 256]
+
+The product is the (inputs, draws * features) x (draws * features, inputs) one that the feature
+form consists of. `rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
+"""
+
+import argparse
+
+import jax
+import jax.numpy as jnp
+from _timing import alternate, report, spread
+from theorykit import kernels
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--inputs", type=int, default=2048)
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--features", type=int, default=64)
+    parser.add_argument("--draws", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ntk", action="store_true", help="time NNGP and NTK together")
+    at = parser.parse_args()
+
+    key = jax.random.key(0)
+    x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
+    a = jax.random.normal(key, (at.inputs, at.draws * at.features), jnp.float32)
+    net = kernels.InfiniteTransformer()
+    get = ("nngp", "ntk") if at.ntk else ("nngp",)
+    product = jax.jit(lambda a: a @ a.T)
+    kernel = lambda: net(x, key=key, draws=at.draws, replicates=1, get=get, draw="joint")
+    seconds = alternate({"product": lambda: product(a), "kernel": lambda: kernel().nngp}, at.rounds)
+    rates = [p / k for p, k in zip(seconds["product"], seconds["kernel"], strict=True)]
+    flops = 2 * at.inputs**2 * at.draws * at.features
+    report(
+        "gram",
+        **vars(at),
+        seconds={name: spread(s) for name, s in seconds.items()},
+        product_gflops=flops / min(seconds["product"]) / 1e9,
+        rate=spread(rates),
+    )
+
+
+if __name__ == "__main__":
+    main()

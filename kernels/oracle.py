@@ -1,0 +1,220 @@
+"""Deterministic kernels of small cases, to float64: the ground truth of the tests.
+
+Written apart from the recursion that it checks: every pair of tokens is one Gaussian integral
+over the differences of its scores, done by tensor Gauss-Hermite quadrature where the dimension
+allows and by scrambled Sobol points elsewhere, and the NTK uses the softmax Jacobian as it is
+defined. Cost and memory grow quickly: for a few inputs of two to four tokens.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from theorykit.kernels import blocks
+from theorykit.kernels.inputs import lay_out
+from theorykit.kernels.recursion import State
+from theorykit.kernels.result import Kernel
+
+Array = Any
+POINTS = 2**18  # most points of an integral
+
+
+def gaussian_points(dimension: int, order: int, points: int = POINTS) -> tuple[Array, Array]:
+    """Return nodes (N, dimension) and weights (N,) for a standard normal expectation.
+
+    Args:
+      dimension: of the integral; 0 gives the one empty node.
+      order: Gauss-Hermite nodes in each direction, where order^dimension <= points;
+        otherwise `points * order / 32` Sobol points, rounded down to a power of two.
+      points: most nodes.
+    """
+    if dimension == 0:
+        return np.zeros((1, 0)), np.ones(1)
+    if order**dimension <= points:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(order)
+        weights = weights / weights.sum()
+        grid = np.stack(np.meshgrid(*[nodes] * dimension, indexing="ij"), -1)
+        product = np.ones(1)
+        for _ in range(dimension):
+            product = np.multiply.outer(product, weights)
+        return grid.reshape(-1, dimension), product.reshape(-1)
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    log2 = int(np.log2(max(2, points * order / 32)))
+    u = qmc.Sobol(dimension, scramble=True, rng=order).random_base2(log2)
+    return ndtri(np.clip(u, 1e-16, 1 - 1e-16)), np.full(1 << log2, 0.5**log2)
+
+
+def _weights(attention: str, scores: Array) -> tuple[Array, Array]:
+    """Return weights (N, T) and their Jacobians (N, T, T) in the scores."""
+    eye = np.eye(scores.shape[-1])
+    if attention == "identity":
+        return scores, np.broadcast_to(eye, (*scores.shape, scores.shape[-1]))
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    a = e / e.sum(-1, keepdims=True)
+    return a, a[:, :, None] * (eye - a[:, None, :])
+
+
+def attention_step(
+    nngp: Array,
+    ntk: Array,
+    *,
+    attention: str = "softmax",
+    score_scale: float = 1.0,
+    mask: Array | None = None,
+    causal: bool = False,
+    order: int = 24,
+) -> tuple[Array, Array]:
+    """Carry token kernels of a set of inputs through one attention layer.
+
+    Args:
+      nngp, ntk: (n, T, n, T) float64.
+      attention: "softmax" or "identity".
+      score_scale: beta.
+      mask: (n, T) booleans, true at real tokens.
+      causal: whether a token sees only itself and what stands before it.
+      order: see `gaussian_points`.
+
+    Returns:
+      NNGP and NTK after the layer, (n, T, n, T), zero at padded tokens.
+
+    Raises:
+      ValueError: a covariance that is not positive semidefinite.
+    """
+    nngp, ntk = np.asarray(nngp, float), np.asarray(ntk, float)
+    n, t = nngp.shape[:2]
+    positive_semidefinite("nngp", nngp.reshape(n * t, n * t))
+    mask = np.ones((n, t), bool) if mask is None else np.asarray(mask)
+    sees = mask[:, :, None] & mask[:, None, :]
+    if causal:
+        sees = sees & np.tril(np.ones((t, t), bool))
+    out, tangent = np.zeros_like(nngp), np.zeros_like(nngp)
+    tokens = [(i, a) for i in range(n) for a in range(t) if mask[i, a]]
+    for p, (i, a) in enumerate(tokens):
+        for j, b in tokens[: p + 1]:
+            c, e = np.flatnonzero(sees[i, a]), np.flatnonzero(sees[j, b])
+            # All scores of the two rows are jointly Gaussian (capture paper, eq. 7).
+            who = np.concatenate([np.repeat(i, c.size), np.repeat(j, e.size)])
+            row = np.concatenate([np.repeat(a, c.size), np.repeat(b, e.size)])
+            col = np.concatenate([c, e])
+            cov = nngp[who, row][:, who, row] * nngp[who, col][:, who, col]
+            to = np.eye(col.size)
+            if attention == "softmax":  # only differences matter: one dimension less a row
+                to[: c.size] -= to[0]
+                to[c.size :] -= to[c.size]
+            values, vectors = np.linalg.eigh(to @ cov @ to.T)
+            keep = values > 1e-13 * max(values[-1], 1e-300)
+            root = vectors[:, keep] * np.sqrt(values[keep])
+            nodes, weights = gaussian_points(int(keep.sum()), order)
+            s, w = nngp[i][c][:, j][:, e], ntk[i][c][:, j][:, e]
+            value = np.zeros(4)
+            for part in range(0, len(weights), 2**14):
+                drawn = score_scale * nodes[part : part + 2**14] @ root.T
+                value += weights[part : part + 2**14] @ _integrand(attention, drawn, s, w, c.size)
+            s_ab, w_ab = nngp[i, a, j, b], ntk[i, a, j, b]
+            q_s, q_w = score_scale**2 * value[2:]
+            out[i, a, j, b] = out[j, b, i, a] = value[0]
+            tangent[i, a, j, b] = tangent[j, b, i, a] = (
+                value[0] + value[1] + (2 * s_ab + w_ab) * q_s + s_ab * q_w
+            )
+    return out, tangent
+
+
+def _integrand(attention: str, scores: Array, s: Array, w: Array, split: int) -> Array:
+    """Return (N, 4): A1 S A2', A1 W A2', and the score terms Q(S), Q(W) of two rows."""
+    a1, j1 = _weights(attention, scores[:, :split])
+    a2, j2 = _weights(attention, scores[:, split:])
+    values = [np.einsum("nc,ce,ne->n", a1, k, a2, optimize=True) for k in (s, w)]
+    moved = np.einsum("nck,ce,nel->nkl", j1, s, j2, optimize=True)
+    return np.stack([*values, *(np.einsum("nkl,kl->n", moved, k) for k in (s, w))], -1)
+
+
+def positive_semidefinite(name: str, matrix: Array) -> None:
+    """Check a covariance.
+
+    Raises:
+      ValueError: if it is not symmetric or has an eigenvalue below rounding, with that value.
+    """
+    matrix = np.asarray(matrix)
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} is a covariance of finite numbers, but it holds NaN or infinity")
+    scale = np.abs(matrix).max()
+    eps = np.finfo(matrix.dtype).eps if matrix.dtype.kind == "f" else np.finfo(float).eps
+    slack = 100 * len(matrix) * eps * scale
+    if np.abs(matrix - matrix.T).max() > slack:
+        raise ValueError(f"{name} is a covariance, but it is not symmetric")
+    smallest = np.linalg.eigvalsh(matrix)[0]
+    if smallest < -slack:
+        raise ValueError(
+            f"{name} is a covariance, but it is not positive semidefinite: "
+            f"its smallest eigenvalue is {smallest:.3g}"
+        )
+
+
+def kernel(
+    net: Any,
+    x1: Array,
+    x2: Array | None = None,
+    *,
+    mask1: Array | None = None,
+    mask2: Array | None = None,
+    order: int = 24,
+) -> Kernel:
+    """Return the kernels of an `InfiniteTransformer`, computed without random numbers.
+
+    Args:
+      net: the network.
+      x1, x2, mask1, mask2: as for the network itself.
+      order: see `gaussian_points`.
+
+    Returns:
+      `Kernel` of float64 arrays; in place of standard errors, the change from two thirds of
+      `order` to `order`.
+    """
+    with jax.enable_x64(True):
+        inputs = lay_out(
+            *(None if x is None else np.asarray(x, float) for x in (x1, x2)), mask1, mask2
+        )
+        coarse, fine = (_recursion(net, inputs, m) for m in (2 * order // 3, order))
+    change = tuple(np.abs(f - c) for f, c in zip(fine, coarse, strict=True))
+    return Kernel(*fine, *change, draws=0, draw="oracle")
+
+
+def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:
+    x, mask, n1, _ = inputs
+    n, t, d = x.shape
+    nngp = np.einsum("iac,jbc->iajb", x, x) / d
+    real = mask[:, :, None, None] & mask
+    nngp = (nngp + float(net.positions) ** 2 * np.eye(t)[None, :, None]) * real
+    ntk = nngp
+    state = lambda s, w: State(
+        s, w, np.einsum("iaia->ia", s)[:, :, None, None], np.einsum("iaia->ia", s)
+    )
+    for _ in range(net.depth):
+        z = state(nngp, ntk)
+        h = blocks.normed(net, z)
+        y = attention_step(
+            h.nngp,
+            h.ntk,
+            attention=net.attention,
+            score_scale=float(net.score_scale),
+            mask=mask,
+            causal=net.causal,
+            order=order,
+        )
+        after = blocks.finish(net, z, state(*y))
+        nngp, ntk = np.asarray(after.nngp) * real, np.asarray(after.ntk) * real
+    i, j = (np.arange(n),) * 2 if n1 == n else (np.arange(n1), np.arange(n1, n))
+    last = t - 1 - np.argmax(mask[:, ::-1], 1)
+    share = mask / mask.sum(1, keepdims=True)
+
+    def read(k):
+        if net.readout == "last":
+            return k[i[:, None], last[i][:, None], j, last[j]]
+        if net.readout == "mean":
+            return np.einsum("ia,iajb,jb->ij", share[i], k[i][:, :, j], share[j])
+        return k[i][:, :, j]
+
+    return read(nngp), read(nngp + ntk)

@@ -1,0 +1,144 @@
+"""Predictors built on a kernel: ridge regression, Gaussian process posterior, gradient flow."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from theorykit.kernels.inputs import known
+
+Array = Any
+
+
+class Prediction(NamedTuple):
+    """A prediction and how well the linear system behind it was conditioned.
+
+    Attributes:
+      mean: (P*, ...) predicted outputs.
+      covariance: (P*, P*) posterior covariance, or None.
+      alpha: (P, ...) coefficients: `mean = K_* alpha`.
+      jitter: what was added to the diagonal besides the ridge (what was asked for; never more).
+      condition: condition number of the matrix that was inverted.
+    """
+
+    mean: Array
+    covariance: Array | None
+    alpha: Array
+    jitter: float
+    condition: Array
+
+
+def _solve(k, y, k_test, noise, jitter):
+    k, y, k_test = jnp.asarray(k), jnp.asarray(y), jnp.asarray(k_test)
+    if k.ndim != 2 or k.shape[0] != k.shape[1]:
+        raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
+    if y.ndim < 1 or y.shape[0] != k.shape[0]:
+        raise ValueError(
+            f"there must be one target an input: {k.shape[0]} inputs, targets of shape {y.shape}"
+        )
+    if k_test.ndim != 2 or k_test.shape[1] != k.shape[0]:
+        raise ValueError(
+            f"the test kernel has shape (test inputs, {k.shape[0]} training inputs), "
+            f"got {k_test.shape}"
+        )
+    for name, value in (("ridge", noise), ("jitter", jitter)):
+        if known(value) and not (jnp.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} is a number of at least 0, got {value!r}")
+    values, vectors = jnp.linalg.eigh((k + k.T) / 2)
+    if known(k, y, k_test):
+        for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
+            if not bool(jnp.isfinite(array).all()):
+                raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
+        eps = float(jnp.finfo(k.dtype).eps) if jnp.issubdtype(k.dtype, jnp.floating) else 0.0
+        slack = 100 * k.shape[0] * eps * float(jnp.abs(values).max())
+        smallest = float(values[0])
+        if smallest < -slack - (noise + jitter if known(noise, jitter) else 0.0):
+            raise ValueError(
+                "the training kernel is not positive semidefinite: its smallest eigenvalue is "
+                f"{smallest:.3g} (a pairwise Monte-Carlo kernel may need more draws, or a jitter)"
+            )
+        if known(noise, jitter) and smallest + noise + jitter <= slack and noise + jitter == 0:
+            raise ValueError(
+                "the training kernel is singular to rounding (smallest eigenvalue "
+                f"{smallest:.3g}); give a ridge or a jitter above 0"
+            )
+    shifted = values + noise + jitter
+    inverse = lambda b: vectors @ ((vectors.T @ b) / shifted.reshape(-1, *[1] * (b.ndim - 1)))
+    condition = jnp.max(jnp.abs(shifted)) / jnp.min(jnp.abs(shifted))
+    return k_test, inverse(y), inverse, condition
+
+
+def ridge(
+    k_train: Array, y: Array, k_test: Array, *, ridge: Any, jitter: float = 0.0
+) -> Prediction:
+    """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
+
+    Args:
+      k_train: (P, P) kernel of the training inputs, positive semidefinite.
+      y: (P,) or (P, outputs) targets.
+      k_test: (P*, P) kernel between test and training inputs.
+      ridge: kappa >= 0.
+      jitter: added to the diagonal as well, and reported; nothing is added unasked.
+
+    Returns:
+      `Prediction` without a covariance. Works under `jit` and `grad`; values are then not checked.
+
+    Raises:
+      ValueError: shapes that do not fit, NaN, a negative ridge, a kernel that is not positive
+        semidefinite, or one that is singular with no ridge.
+    """
+    k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter)
+    return Prediction(k_test @ alpha, None, alpha, jitter, condition)
+
+
+def gp_posterior(
+    k_train: Array, y: Array, k_test: Array, k_test_test: Array, *, noise: Any, jitter: float = 0.0
+) -> Prediction:
+    """Posterior of a Gaussian process with observation noise of variance `noise`.
+
+    Args:
+      k_train, y, k_test, jitter: as for `ridge`.
+      k_test_test: (P*, P*) kernel of the test inputs.
+      noise: variance of the observation noise, at least 0.
+
+    Returns:
+      `Prediction` with the posterior covariance of the noiseless outputs.
+
+    Raises:
+      ValueError: as `ridge`.
+    """
+    k_test_test = jnp.asarray(k_test_test)
+    k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter)
+    if k_test_test.shape != (k_test.shape[0],) * 2:
+        raise ValueError(
+            f"the kernel of the test inputs has shape {(k_test.shape[0],) * 2}, "
+            f"got {k_test_test.shape}"
+        )
+    covariance = k_test_test - k_test @ inverse(k_test.T)
+    return Prediction(k_test @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
+
+
+def gradient_flow(
+    k_train: Array, y: Array, k_test: Array, *, time: Any, learning_rate: float = 1.0
+) -> Array:
+    """Mean prediction of a linearised network after gradient flow on the squared error.
+
+    neural-tangents' `predict.gradient_descent_mse`, for the loss mean((f - y)^2) / 2 from f = 0.
+
+    Args:
+      k_train: (P, P) NTK of the training inputs.
+      y: (P,) or (P, outputs) targets.
+      k_test: (P*, P) NTK between test and training inputs.
+      time: training time, None for its end.
+      learning_rate: step size that the time is counted in.
+
+    Returns:
+      (P*,) or (P*, outputs).
+    """
+    from theorykit.kernels.tangents import nt
+
+    y = jnp.asarray(y)
+    columns = y.reshape(y.shape[0], -1)
+    predict = nt.predict.gradient_descent_mse(jnp.asarray(k_train), columns, learning_rate)
+    zero = jnp.zeros((k_test.shape[0], columns.shape[1]), columns.dtype)
+    _, mean = predict(time, jnp.zeros_like(columns), zero, jnp.asarray(k_test))
+    return mean.reshape(k_test.shape[0], *y.shape[1:])
