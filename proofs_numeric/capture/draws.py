@@ -1,0 +1,342 @@
+"""Appendix D: drawing the scores of two inputs at cubic cost.
+
+All second moments here are exact. A draw is a linear map of standard normals U; with J its
+Jacobian, the covariance of what is drawn is J J^T.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import identity, inequality
+from theorykit.domains import inputs, psd, reals
+from theorykit.kernels import draws
+
+cholesky, inv, kron = jnp.linalg.cholesky, jnp.linalg.inv, jnp.kron
+
+# The covariance of T tokens, and that of the tokens of two inputs: any, or well conditioned.
+ONE = inputs(S=psd("T"), T=(3,))
+DEFINITE = inputs(S=psd("2*T", bound=1), T=(2,)).map(lambda S: dict(S=S + 0.1 * jnp.eye(len(S))))
+
+
+def blocks(S):
+    """Return S11, S12, S21, S22."""
+    T = len(S) // 2
+    return S[:T, :T], S[:T, T:], S[T:, :T], S[T:, T:]
+
+
+def covariance(draw, *shape):
+    """Return the covariance of the flattened draw(U), U standard normal of this shape."""
+    J = jax.jacobian(lambda U: draw(U).ravel())(jnp.zeros(shape)).reshape(-1, np.prod(shape))
+    return J @ J.T
+
+
+def score_law(S):
+    """Return the covariance of (vec S(X1), vec S(X2)) that eq. (7) asks for."""
+    S11, S12, S21, S22 = blocks(S)
+    return jnp.block([[kron(S11, S11), kron(S12, S12)], [kron(S21, S21), kron(S22, S22)]])
+
+
+def theta_cond(S):
+    """Return the conditional covariance Theta22 - Theta21 Theta11^-1 Theta12."""
+    S11, S12, S21, S22 = blocks(S)
+    return kron(S22, S22) - kron(S21, S21) @ inv(kron(S11, S11)) @ kron(S12, S12)
+
+
+def regression(S):
+    """Return B = S21 S11^-1."""
+    S11, _, S21, _ = blocks(S)
+    return S21 @ inv(S11)
+
+
+def printed_H(S):
+    """Return L2^-1 S21 S11^-1 S21 L2^-T, with S21 twice, as printed."""
+    _, _, S21, S22 = blocks(S)
+    L2 = cholesky(S22)
+    return inv(L2) @ regression(S) @ S21 @ inv(L2.T)
+
+
+def H(S):
+    """Return L2^-1 S21 S11^-1 S12 L2^-T."""
+    _, S12, _, S22 = blocks(S)
+    L2 = cholesky(S22)
+    return inv(L2) @ regression(S) @ S12 @ inv(L2.T)
+
+
+def printed_whitening(S):
+    """Return (L2^-T x L2^-1) Theta_cond (L2^-1 x L2^-T), as printed."""
+    L2 = cholesky(blocks(S)[3])
+    return kron(inv(L2.T), inv(L2)) @ theta_cond(S) @ kron(inv(L2), inv(L2.T))
+
+
+def whitening(S):
+    """Return (L2^-1 x L2^-1) Theta_cond (L2^-T x L2^-T)."""
+    L2 = cholesky(blocks(S)[3])
+    return kron(inv(L2), inv(L2)) @ theta_cond(S) @ kron(inv(L2.T), inv(L2.T))
+
+
+def remainder(H):
+    """Return I x I - H x H."""
+    return jnp.eye(H.size) - kron(H, H)
+
+
+@claim(
+    "capture.D.kronecker_draw",
+    ref="App. D",
+    statement=r"S = L U L^\top,\ \Sigma' = L L^\top,\ U_{ab} \sim N(0, 1) "
+    r"\ \Rightarrow\ \mathrm{Cov}(\mathrm{vec}\,S) = \Sigma' \otimes \Sigma'",
+    assumptions=[r"\Sigma' \succeq 0"],
+)
+def kronecker_draw():
+    """L U L^T has the Kronecker covariance, singular covariances included.
+
+    Control: the right factor is not transposed.
+    """
+    L = lambda S: draws.factor(S)[0]
+    law = lambda draw: lambda S, T: covariance(lambda U: draw(L(S), U), T, T)
+    return identity(
+        lhs=law(lambda L, U: L @ U @ L.T),
+        rhs=lambda S: kron(S, S),
+        over=ONE,
+        control=dict(lhs=law(lambda L, U: L @ U @ L)),
+    )
+
+
+@claim(
+    "capture.D.conditional_mean",
+    ref="App. D",
+    statement=r"\Theta_{21} \Theta_{11}^{-1} \mathrm{vec}(S(X_1)) = \mathrm{vec}\left("
+    r"\Sigma'_{21} \Sigma'^{-1}_{11} S(X_1) (\Sigma'_{21} \Sigma'^{-1}_{11})^\top\right)",
+    assumptions=[r"\Sigma'_{11} \succ 0"],
+)
+def conditional_mean():
+    """The conditional mean of the scores is B S B^T with B = S21 S11^-1."""
+    Theta = lambda S: [kron(block, block) for block in blocks(S)]
+    by_blocks = lambda S, S1: Theta(S)[2] @ jnp.linalg.solve(Theta(S)[0], S1.ravel())
+    return identity(
+        lhs=by_blocks,
+        rhs=lambda S, S1: (regression(S) @ S1 @ regression(S).T).ravel(),
+        over=inputs(S=psd("2*T", bound=1), S1=reals("T T"), T=(2,)).map(
+            lambda S, S1: dict(S=S + 0.1 * jnp.eye(len(S)), S1=S1)
+        ),
+        control=dict(rhs=lambda S, S1: (regression(S).T @ S1 @ regression(S)).ravel()),
+    )
+
+
+@claim(
+    "capture.D.H",
+    ref="App. D",
+    statement=r"(L_2^{-\top} \otimes L_2^{-1})\, \Theta_{\mathrm{cond}}\, "
+    r"(L_2^{-1} \otimes L_2^{-\top}) = I \otimes I - H \otimes H, \quad "
+    r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{21} L_2^{-\top}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+    expect="refuted",
+)
+def printed_identity():
+    """The whitened conditional covariance is I x I - H x H, whitening and H both as printed.
+
+    False from T = 2 on, twice over; each mistake alone is refuted below. At T = 1 it is true.
+    """
+    return identity(
+        lhs=printed_whitening,
+        rhs=lambda S: remainder(printed_H(S)),
+        over=DEFINITE,
+        control=dict(rhs=lambda S: remainder(-2 * printed_H(S))),
+    )
+
+
+@claim(
+    "capture.D.H.repaired",
+    ref="App. D",
+    statement=r"(L_2^{-1} \otimes L_2^{-1})\, \Theta_{\mathrm{cond}}\, "
+    r"(L_2^{-\top} \otimes L_2^{-\top}) = I \otimes I - H \otimes H, \quad "
+    r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+)
+def repaired_identity():
+    """The same with S12 for the second S21 and the whitening that undoes L2 x L2.
+
+    Control: H as printed.
+    """
+    return identity(
+        lhs=whitening,
+        rhs=lambda S: remainder(H(S)),
+        over=DEFINITE,
+        control=dict(rhs=lambda S: remainder(printed_H(S))),
+    )
+
+
+@claim(
+    "capture.D.H.whitening",
+    ref="App. D",
+    statement=r"(L_2^{-\top} \otimes L_2^{-1})\, \Theta_{\mathrm{cond}}\, "
+    r"(L_2^{-1} \otimes L_2^{-\top}) = I \otimes I - H \otimes H, \quad "
+    r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+    expect="refuted",
+)
+def printed_whitening_alone():
+    """The printed whitening, with H repaired, gives I x I - H x H.
+
+    False: for S12 = 0 its first factor leaves L2^-T L2 L2^T L2^-1, which is I only for diagonal
+    L2.
+    """
+    return identity(
+        lhs=printed_whitening,
+        rhs=lambda S: remainder(H(S)),
+        over=DEFINITE,
+        control=dict(rhs=lambda S: remainder(-2 * H(S))),
+    )
+
+
+@claim(
+    "capture.D.H.bounded",
+    ref="App. D",
+    statement=r"I - H \succeq 0, \quad "
+    r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{21} L_2^{-\top}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+    expect="refuted",
+)
+def printed_bound():
+    """x^T H x <= x^T x, for the printed H, which is not symmetric.
+
+    False: with W = L2^-1 S21 L1^-T, a contraction, the printed H is W (L1^-1 L2) W (L1^T L2^-T),
+    and the factors between the W's are as large as L1 and L2 are different.
+    """
+    return largest_form(printed_H)
+
+
+@claim(
+    "capture.D.H.bounded.repaired",
+    ref="App. D",
+    statement=r"I - H \succeq 0, \quad "
+    r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+)
+def repaired_bound():
+    """x^T H x <= x^T x for H = W W^T, W = L2^-1 S21 L1^-T; tight when one input fixes the other."""
+    return largest_form(H)
+
+
+def largest_form(H):
+    """Return the check that the quadratic form of H is at most one; control: at most a half."""
+    form = lambda S: jnp.linalg.eigvalsh((H(S) + H(S).T) / 2)[-1]
+    return inequality(
+        lhs=form,
+        rhs=lambda S: 1.0,
+        over=DEFINITE,
+        starts=16,
+        steps=60,
+        control=dict(rhs=lambda S: 0.5),
+    )
+
+
+def printed_draw(S, U1, U2):
+    """Return the two-step draw with everything as printed; complex where 1 - l l' < 0 or H's l is.
+
+    H is not symmetric in general, so it has no orthogonal Q; Q^-1 is its inverse, as printed.
+    """
+    S11, _, _, S22 = blocks(S)
+    L1, L2 = np.linalg.cholesky(S11), np.linalg.cholesky(S22)
+    lam, Q = np.linalg.eig(printed_H(S))
+    spread = np.sqrt(1 - np.outer(lam, lam) + 0j)
+    Delta = spread * (inv(Q) @ U2 @ inv(Q.T))
+    first = L1 @ U1 @ L1.T
+    second = regression(S) @ first @ regression(S).T + L2 @ Q @ Delta @ Q.T @ L2.T
+    return np.concatenate([np.ravel(first), np.ravel(second)])
+
+
+def printed_covariance(S, draw=printed_draw):
+    """Return the real part of the covariance of the printed draw, a sum over all normals."""
+    T = len(S) // 2
+    units = np.eye(2 * T * T).reshape(-1, 2, T, T)
+    J = np.stack([draw(S, *U) for U in units], axis=1)
+    return (J @ J.T).real
+
+
+@claim(
+    "capture.D.joint_draw",
+    ref="App. D",
+    statement=r"S(X_2) | S(X_1) = M_{\mathrm{cond}} + L_2 Q \Delta Q^\top L_2^\top, \quad "
+    r"\Delta = \sqrt{\mathbf 1 \mathbf 1^\top - \lambda \lambda^\top} \odot Q^{-1} U Q^{-\top}, "
+    r"\quad H = Q \Lambda Q^{-1} \text{ as printed}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0"],
+    expect="refuted",
+)
+def printed_joint_draw():
+    """The two-step draw, with H as printed, has the covariance of eq. (7).
+
+    False from T = 2 on, since H is. The other steps are right once H is symmetric: Q is then
+    orthogonal and I x I - H x H has the eigenvalues 1 - l l'.
+    """
+    return identity(
+        lhs=printed_covariance,
+        rhs=score_law,
+        over=inputs(S=psd("2*T", bound=1), T=(2,)).map(lambda S: dict(S=S + 0.1 * np.eye(len(S)))),
+        cases=16,
+        traceable=False,
+        tol=1e-7,
+        control=dict(rhs=lambda S: 2 * score_law(S)),
+    )
+
+
+@claim(
+    "capture.D.joint_draw.repaired",
+    ref="App. D",
+    statement=r"S(X_1) = L_1 U_1 L_1^\top,\ S(X_2) = M_{\mathrm{cond}} + L_2 Q \Delta Q^\top "
+    r"L_2^\top \text{ with } H = L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top} "
+    r"\text{ have the covariance } (\Sigma'_{ij} \otimes \Sigma'_{ij})_{ij}",
+    assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0"],
+)
+def repaired_joint_draw():
+    """`theorykit.kernels.draws.conditional` has the covariance of eq. (7).
+
+    Control: it is given S21 for S12.
+    """
+    law = lambda flip: lambda S, T: covariance(lambda U: two_steps(S, U, flip), 2, T, T)
+    return identity(
+        lhs=law(False),
+        rhs=score_law,
+        over=DEFINITE,
+        tol=1e-7,
+        control=dict(lhs=law(True)),
+    )
+
+
+def two_steps(S, U, flip):
+    """Return the scores of both inputs by the shipped two-step sampler."""
+    S11, S12, S21, S22 = blocks(S)
+    return draws.conditional(S11, S21 if flip else S12, S22, U)
+
+
+@claim(
+    "capture.joint_factor",
+    ref="eq. (7)",
+    statement=r"S_i = F_i U F_i^\top,\ \Sigma' = F F^\top \ \Rightarrow\ "
+    r"\mathrm{Cov}(S_{ac}(X_i), S_{be}(X_j)) = \Sigma'_{ab}(X_i, X_j) \Sigma'_{ce}(X_i, X_j)",
+    assumptions=[r"\Sigma' \succeq 0 \text{ over the tokens of the whole batch}"],
+)
+def joint_factor():
+    """One U for a whole batch draws the scores of all its inputs with the law of eq. (7).
+
+    Singular covariances included: rank 1, rank 2, full. Control: every input has a U of its own.
+    """
+    F = lambda S, P, T: draws.factor(S)[0].reshape(P, T, -1)
+    alone = lambda P: jnp.eye(P)[:, None, None, :, None, None]
+
+    def law(S, P, T):
+        n = P * T
+        scores = lambda U: jnp.einsum("iar,rs,ics->iac", F(S, P, T), U, F(S, P, T))
+        return covariance(scores, n, n).reshape(P, T, T, P, T, T)
+
+    def eq7(S, P, T):
+        tokens = S.reshape(P, T, P, T)
+        return jnp.einsum("iajb,icje->iacjbe", tokens, tokens)
+
+    return identity(
+        lhs=law,
+        rhs=eq7,
+        over=inputs(S=psd("P*T", rank="r"), P=(3,), T=(2,), r=(1, 2, 6)),
+        control=dict(lhs=lambda S, P, T: alone(P) * law(S, P, T)),
+    )
