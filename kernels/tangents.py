@@ -207,7 +207,7 @@ def _repair_empirical(empirical: Any) -> None:
                 _s_rules=_s_rules,
                 _fwd=_fwd,
             )
-            return jax.tree.structure(primals).unflatten(collected)
+            return jax.tree.unflatten(jax.tree.structure(primals), collected)
 
         return out, pullback
 
@@ -218,7 +218,7 @@ def _repair_empirical(empirical: Any) -> None:
 
     def flops(f: Callable, optimize: bool, *args: Any, **options: Any) -> float:
         lowered = jax.jit(f).lower(*args, **options)
-        cost = (lowered.compile() if optimize else lowered).cost_analysis()
+        cost: Any = (lowered.compile() if optimize else lowered).cost_analysis()
         return (cost[0] if isinstance(cost, list) else cost)["flops"]
 
     empirical._get_flops = flops
