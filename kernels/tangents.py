@@ -9,7 +9,8 @@ from their own unchanged files, but run with an `import` of their own: where the
 the few modules in `_views`, they get a view of it that has the old names and passes every other
 name through. The view lives in the globals of neural-tangents' modules only, so a name that it
 looks up as late as in a call is found too, and nobody else ever sees it. Three functions that use
-the internals of JAX's differentiation and compilation are replaced by ones that do not.
+the internals of JAX's differentiation and compilation are replaced by ones that do not, and
+`nt.predict.gradient_descent_mse` is wrapped so that it takes traced kernels again.
 
 After this import `import neural_tangents` gives the same, working package. A copy that somebody
 else managed to import before stays where it is, and `tangents.nt` is then a second one beside it;
@@ -18,6 +19,7 @@ the leftovers of a failed import are cleared away.
 
 import builtins
 import contextlib
+import functools
 import importlib
 import importlib.metadata
 import math
@@ -25,6 +27,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +47,7 @@ SUPPORTED = ">=0.8,<0.11"
 _LOWEST, _BEYOND = (0, 8), (0, 11)
 _RELEASE = "0.6.5"
 _ROOT = "neural_tangents"
+_STAGED = ContextVar("_STAGED", default=False)
 
 
 class UnsupportedVersion(ImportError):
@@ -102,6 +106,9 @@ def _views() -> dict[str, _View]:
     def eigvalsh(a: Any, *, eigvals: tuple[int, int] | None = None, **options: Any) -> Any:
         return scipy.linalg.eigvalsh(a, subset_by_index=eigvals, **options)
 
+    def eval_context() -> contextlib.AbstractContextManager:
+        return contextlib.nullcontext() if _STAGED.get() else jax.core.eval_context()
+
     core = _View(
         jax.core,
         "jax.core",
@@ -111,6 +118,7 @@ def _views() -> dict[str, _View]:
         Literal=extend.Literal,
         Primitive=extend.Primitive,
         Var=extend.Var,
+        eval_context=eval_context,
     )
     ad = _View(
         jax.interpreters.ad,
@@ -226,6 +234,32 @@ def _repair_empirical(empirical: Any) -> None:
     empirical._eqn_vjp_fn = eqn_vjp
 
 
+def _repair_predict(predict: Any) -> None:
+    """Let a predictor be made from traced kernels again."""
+    original = predict.gradient_descent_mse
+
+    @functools.wraps(original)
+    def gradient_descent_mse(*args: Any, **options: Any) -> Callable:
+        predict_fn = original(*args, **options)
+        leaves = jax.tree.leaves((args, options))
+        if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return predict_fn
+
+        # What a predictor keeps between its calls it computes in an `eval_context`, so that it
+        # outlives a trace. JAX used to let tracers through that context; now they must avoid it.
+        @functools.wraps(predict_fn)
+        def staged(*args: Any, **options: Any) -> Any:
+            token = _STAGED.set(True)
+            try:
+                return predict_fn(*args, **options)
+            finally:
+                _STAGED.reset(token)
+
+        return staged
+
+    predict.gradient_descent_mse = gradient_descent_mse
+
+
 def _load() -> types.ModuleType:
     """Import neural-tangents, repaired, or return the copy that an earlier call imported."""
     ours = sys.modules.get(_ROOT)
@@ -244,6 +278,7 @@ def _load() -> types.ModuleType:
     try:
         package = importlib.import_module(_ROOT)
         _repair_empirical(importlib.import_module(f"{_ROOT}._src.empirical"))
+        _repair_predict(package.predict)
     except BaseException:
         take_out()
         sys.modules.update(others)

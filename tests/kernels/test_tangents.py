@@ -1,5 +1,6 @@
 """neural-tangents on the installed JAX: closed forms, finite networks, and JAX left alone."""
 
+import functools
 import subprocess
 import sys
 import textwrap
@@ -445,6 +446,25 @@ def test_gradient_descent_mse():
         close(got[1], want[1], rtol=1e-3, atol=1e-4)
     limit = f_test + k_test @ np.linalg.solve(k_train, y - f_train)
     close(predict(None, f_train, f_test, k_test)[1], limit, rtol=1e-3, atol=1e-3)
+
+
+def test_gradient_descent_mse_of_traced_kernels():
+    kernel, x_train, x_test, y = regression()
+    k_train, k_test = kernel(x_train, None, "ntk"), kernel(x_test, x_train, "ntk")
+
+    def predicted(t, scale, ridge=0.0):
+        predict = nt.predict.gradient_descent_mse(scale * k_train, y, diag_reg=ridge)
+        return predict(t, jnp.zeros((6, 1)), jnp.zeros((3, 1)), scale * k_test)[1]
+
+    for t in (4.0, None):
+        scales = jnp.array([0.5, 2.0])
+        got = jax.vmap(functools.partial(predicted, t))(scales)
+        for scale, value in zip(scales, got, strict=True):
+            close(value, predicted(t, scale), rtol=1e-3, atol=1e-4)
+    slope = jax.jit(jax.grad(lambda ridge: predicted(None, 1.0, ridge).sum()))(0.5)
+    step = 0.01
+    difference = predicted(None, 1.0, 0.5 + step).sum() - predicted(None, 1.0, 0.5 - step).sum()
+    close(slope, difference / (2 * step), rtol=1e-2, atol=1e-3)
 
 
 def test_gradient_descent_for_any_loss():
