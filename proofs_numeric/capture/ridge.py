@@ -11,9 +11,9 @@ spectrum = jnp.linalg.eigvalsh
 
 # K and kappa may be scaled together; at smaller kappa / K the inverse is all rounding.
 RIDGE = interval(0.05, 20)
-POINTS = inputs(K=psd("P"), kappa=RIDGE, P=(1, 3))
+POINTS = inputs(K=psd("P"), kappa=RIDGE, P=(2,))
 # The Gram matrix of P training points and of the test point, which comes last.
-TESTED = inputs(G=psd("P+1"), y=reals("P"), kappa=RIDGE, P=(1, 3))
+TESTED = inputs(G=psd("P+1"), y=reals("P"), kappa=RIDGE, P=(1, 2))
 SEARCH = dict(starts=24, steps=100)
 
 
@@ -126,7 +126,7 @@ def predictor_norm():
     return identity(
         lhs=lambda Phi, y, kappa: primal(Phi, y, kappa) @ primal(Phi, y, kappa),
         rhs=lambda Phi, y, kappa: y @ sandwich(Phi @ Phi.T, kappa) @ y,
-        over=inputs(Phi=reals("P 2"), y=reals("P"), kappa=RIDGE, P=(1, 3)),
+        over=inputs(Phi=reals("P 2"), y=reals("P"), kappa=RIDGE, P=(2,)),
         tol=1e-7,
         control=dict(rhs=lambda Phi, y, kappa: y @ inverse(Phi @ Phi.T, kappa) @ y),
     )
@@ -165,7 +165,7 @@ def reproducing_bound_repaired():
     return inequality(
         lhs=lambda K, alpha: jnp.abs(K[0] @ alpha),
         rhs=lambda K, alpha: rkhs_norm(K, alpha) * jnp.sqrt(K[0, 0]),
-        over=inputs(K=psd("n"), alpha=reals("n"), n=(1, 3)),
+        over=inputs(K=psd("n"), alpha=reals("n"), n=(3,)),
         floor=1e-7,
         **SEARCH,
         control=dict(rhs=lambda K, alpha: 0.9 * rkhs_norm(K, alpha) * jnp.sqrt(K[0, 0])),

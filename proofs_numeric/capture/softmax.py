@@ -12,9 +12,9 @@ weight = lambda S: softmax(S)[0]
 total = lambda derivative: jnp.abs(derivative).sum()
 size = lambda V: jnp.abs(V).max()
 
-LOGITS = inputs(S=reals("T"), T=(2, 64))
+LOGITS = inputs(S=reals("T"), T=(64,))
 # Logits of two queries, and V = Sigma'(X1, X2), any matrix: M is its largest entry.
-SCORES = inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(2, 12))
+SCORES = inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(12,))
 SEARCH = dict(starts=16, steps=80)
 
 SHARP_BLOCK = (20 + 14 * 7**0.5) / 27
@@ -124,7 +124,7 @@ def hessian_blocks():
     return inequality(
         lhs=sums,
         rhs=bounds(6, 4),
-        over=inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(2, 5)),
+        over=inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(4,)),
         **SEARCH,
         control=dict(rhs=bounds(2, 0.5)),
     )
@@ -148,7 +148,7 @@ def first_block_sharp():
     return inequality(
         lhs=lambda s1, v: first_block(s1, jnp.zeros(1), v[:, None]),
         rhs=lambda v: SHARP_BLOCK * size(v),
-        over=inputs(s1=reals("T"), v=reals("T"), T=(2, 64)),
+        over=inputs(s1=reals("T"), v=reals("T"), T=(64,)),
         **SEARCH,
         control=dict(rhs=lambda v: 2.0 * size(v)),
     )
@@ -181,6 +181,6 @@ def whole_hessian():
     """The absolute sum of the whole Hessian is at most 20 M.
 
     True and loose: the sharp blocks give 2 (2.113 M) + 2 M = 6.23 M, and the search reaches
-    2.9 M at T = 16, since no point makes all blocks large at once.
+    2.8 M at T = 12, since no point makes all blocks large at once.
     """
     return at_most(hessian_sum, 20.0, 2.0)
