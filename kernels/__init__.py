@@ -21,7 +21,7 @@ from theorykit.kernels.transformer import InfiniteTransformer as InfiniteTransfo
 def __getattr__(name: str):
     # neural-tangents takes seconds to import.
     if name == "monte_carlo":
-        from theorykit.kernels.monte_carlo import monte_carlo
+        from theorykit.kernels.finite import monte_carlo
 
         return monte_carlo
     if name == "tangents":

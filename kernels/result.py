@@ -17,7 +17,7 @@ class Kernel(NamedTuple):
       draws: number of draws in each replicate (0: exact).
       replicates: number of independent estimates that were averaged.
       draw: which form of score draws gave it: "joint", "pairwise", "conditional",
-        a mixture such as "joint, pairwise" (one a layer), or "exact".
+        a mixture such as "joint, pairwise" (one a layer), "networks" (finite ones), or "exact".
       smallest_eigenvalue: of the NNGP and the NTK Gram matrix relative to the largest,
         where the draw does not guarantee a positive semidefinite one.
       leftover: trace of the covariance that a low-rank factor left out, relative to

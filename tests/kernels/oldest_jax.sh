@@ -16,4 +16,4 @@ here=$PWD
 
 # Nothing of ours is installed there: at the top of a checkout the sources are found as they are.
 exec "$python" -m pytest -p no:cacheprovider tests/kernels/test_tangents.py \
-    tests/kernels/test_monte_carlo.py "$@"
+    tests/kernels/test_finite.py "$@"

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.kernels.monte_carlo import monte_carlo
+from theorykit.kernels.finite import monte_carlo
 from theorykit.kernels.tangents import nt, stax
 
 # The first layer is wide; the kernels of this network have no other bias of order 1 / width.
