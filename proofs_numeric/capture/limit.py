@@ -71,7 +71,6 @@ def covariance_limit():
     The weights are integrated out by eq. (6). The bias is exactly
     (Sigma_ac Sigma_be + Sigma_ae Sigma_bc) / D, by Wick's theorem.
     """
-
     a, c, b, e = 0, 1, 2, 3
 
     def covariance(key, width):

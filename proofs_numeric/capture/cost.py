@@ -1,0 +1,215 @@
+"""Table 1, sections 4.2, 4.4 and 5, appendix D: what kernels cost, as compiled operations.
+
+The compiler's own count of floating-point operations is fitted. It counts a library call (a
+Cholesky or eigenvalue decomposition) as nothing; those, of order T^3 a pair and not a draw, are
+left to the argument.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import identity, rate
+from theorykit.domains import inputs, reals
+from theorykit.kernels import recursion
+from theorykit.kernels.activations import Relu
+
+RELU = Relu()
+floats = lambda *shape: jax.ShapeDtypeStruct(shape, np.float64)
+
+
+def flops(f, *shapes):
+    """Return the floating-point operations of the compiled function."""
+    lowered = jax.jit(f).lower(*(floats(*s) for s in shapes))
+    compiled = lowered.compile({"xla_backend_optimization_level": "0"})
+    return compiled.cost_analysis()["flops"]
+
+
+def attention(S1, S2, sigma):
+    """Return A(X1) Sigma' A(X2)' for scores of two inputs."""
+    return jax.nn.softmax(S1) @ sigma @ jax.nn.softmax(S2).mT
+
+
+def kernel(L1, L2, sigma, U):
+    """Return Sigma(X1, X2), the mean over draws U (N, 2, T, T) of scores L U L'."""
+    S1, S2 = L1 @ U[:, 0] @ L1.T, L2 @ U[:, 1] @ L2.T
+    return attention(S1, S2, sigma).mean(0)
+
+
+def predictor(alpha, L1, L2, sigma, U):
+    """Return sum_nu alpha_nu K(X*, X_nu) at the last token, eq. (1), draws for every pair."""
+    values = jax.vmap(lambda L2, sigma, U: kernel(L1, L2, sigma, U)[-1, -1])(L2, sigma, U)
+    return alpha @ values
+
+
+def predictor_flops(P, N, T):
+    """Return the operations of a predictor with P training inputs and N draws."""
+    return flops(predictor, (P,), (T, T), (P, T, T), (P, T, T), (P, N, 2, T, T))
+
+
+@claim(
+    "capture.table1.kernel_cost",
+    ref="Table 1, Sec. 4.4",
+    statement=r"\mathrm{FLOPs} = O(P N_{\mathrm{MC}} T^3): \text{ exponent of } T",
+)
+def kernel_cost():
+    """Evaluating a kernel predictor costs T^3 operations, for given P and N."""
+    return rate(
+        measure=lambda T: predictor_flops(2, 2, T),
+        at=(64, 128, 256),
+        exponent=3,
+        control=dict(exponent=2),
+    )
+
+
+@claim(
+    "capture.table1.kernel_cost.inputs",
+    ref="Table 1, Sec. 4.4",
+    statement=r"\mathrm{FLOPs} = O(P N_{\mathrm{MC}} T^3): \text{ exponent of } P",
+)
+def kernel_cost_in_inputs():
+    """The cost is linear in the number of training inputs."""
+    return rate(
+        measure=lambda P: predictor_flops(P, 2, 16),
+        at=(4, 16, 64),
+        exponent=1,
+        control=dict(exponent=2),
+    )
+
+
+@claim(
+    "capture.table1.kernel_cost.draws",
+    ref="Table 1, Sec. 4.4",
+    statement=r"\mathrm{FLOPs} = O(P N_{\mathrm{MC}} T^3): \text{ exponent of } N_{\mathrm{MC}}",
+)
+def kernel_cost_in_draws():
+    """The cost is linear in the number of draws."""
+    return rate(
+        measure=lambda N: predictor_flops(2, N, 16),
+        at=(4, 16, 64),
+        exponent=1,
+        control=dict(exponent=2),
+    )
+
+
+def layers(depth):
+    """Return the recursion of `depth` ReLU layers on the covariance of two inputs."""
+
+    def recursion(k11, k12, k22):
+        for _ in range(depth):
+            pairs = (k11, k11, k11), (k11, k12, k22), (k22, k22, k22)
+            k11, k12, k22 = (RELU.dual(*pair) for pair in pairs)
+        return k12
+
+    return recursion
+
+
+def network_kernel(x1, x2):
+    """Return the NNGP of a fully connected network of three layers on flattened inputs."""
+    inner = [(a * b).sum() / x1.size for a, b in ((x1, x1), (x1, x2), (x2, x2))]
+    return layers(3)(*inner)
+
+
+@claim(
+    "capture.fcn_cost",
+    ref="Sec. 4.2",
+    statement=r"\mathrm{FLOPs}_{\mathrm{FCN}} = O(T d) + O(L): \text{ exponent of } T",
+)
+def fcn_cost():
+    """The kernel of a fully connected network costs one inner product of the flattened inputs."""
+    return rate(
+        measure=lambda T: flops(network_kernel, (T, 8), (T, 8)),
+        at=(1024, 4096, 16384),
+        exponent=1,
+        control=dict(exponent=2),
+    )
+
+
+@claim(
+    "capture.fcn_cost.depth",
+    ref="Sec. 4.2",
+    statement=r"\mathrm{FLOPs}_{\mathrm{FCN}} = O(T d) + O(L): \text{ exponent of } L",
+)
+def fcn_depth():
+    """Depth adds operations in proportion, on three numbers whatever T is."""
+    return rate(
+        measure=lambda L: flops(layers(L), (), (), ()),
+        at=(2, 4, 8),
+        exponent=1,
+        control=dict(exponent=2),
+    )
+
+
+def conditional(L1, regression, basis, spread, U):
+    """Return scores of both inputs from normals (2, T, T), App. D, factors given."""
+    S1 = L1 @ U[0] @ L1.T
+    return S1, regression @ S1 @ regression.T + basis @ (spread * U[1]) @ basis.T
+
+
+@claim(
+    "capture.D.cost",
+    ref="App. D",
+    statement=r"\mathrm{FLOPs}(S(X_1), S(X_2)) = O(T^3) \text{ instead of } O(T^6)",
+)
+def conditional_draw_cost():
+    """A draw of both inputs' scores by the two-step sampler costs T^3 operations.
+
+    The control is the draw by a dense factor of the T^2 x T^2 covariance, which costs T^4 (and
+    T^6 for the factor).
+    """
+    dense = lambda root, u: root @ u
+    return rate(
+        measure=lambda T: flops(conditional, *[(T, T)] * 4, (2, T, T)),
+        at=(16, 32, 64),
+        exponent=3,
+        control=dict(measure=lambda T: flops(dense, (2 * T**2, 2 * T**2), (2 * T**2,))),
+    )
+
+
+@claim(
+    "capture.rich",
+    ref="Sec. 5",
+    statement=r"W_Q, W_K, W_V \text{ Gaussian with covariances } \Lambda_Q, \Lambda_K, \Lambda_V: "
+    r"\mathrm{FLOPs} = O(T^3)",
+)
+def rich_cost():
+    """Weights with a learned Gaussian covariance leave a draw at T^3 operations.
+
+    They replace Sigma' by three kernels z Lambda z' / D: two factors in place of one for the
+    scores, F_Q U F_K', and a third kernel for the values. The law is in `.law`.
+    """
+    draw = lambda FQ, FK, GQ, GK, V, U: attention(FQ @ U @ FK.T, GQ @ U @ GK.T, V)
+    return rate(
+        measure=lambda T: flops(draw, *[(T, 2 * T)] * 4, (T, T), (2 * T, 2 * T)),
+        at=(64, 128, 256),
+        exponent=3,
+        control=dict(exponent=2),
+    )
+
+
+@claim(
+    "capture.rich.law",
+    ref="Sec. 5",
+    statement=r"\operatorname{Cov}(S_{ac}, S_{be}) = (z_a \Lambda_Q z_b^\top / D) "
+    r"(z_c \Lambda_K z_e^\top / D)",
+)
+def rich_law():
+    """The scores F_Q U F_K' have the covariance of queries and keys with their own weights.
+
+    The second moment is exact, from the Jacobian of the draw. Control: the factors exchanged.
+    """
+    factors = lambda z, Q, K: (z @ Q / np.sqrt(3), z @ K / np.sqrt(3))  # Lambda = Q Q', K K'
+
+    def second_moment(FQ, FK):
+        draw = lambda U: recursion.scores(FK[None], FQ[None], U[None], 1.0)[0, 0]
+        J = jax.jacobian(draw)(jnp.zeros((3, 3))).reshape(4, 4, 9)
+        return jnp.einsum("acw,bew->acbe", J, J)
+
+    product = lambda left, right: jnp.einsum("ab,ce->acbe", left @ left.T, right @ right.T)
+    return identity(
+        lhs=lambda z, Q, K: second_moment(*factors(z, Q, K)),
+        rhs=lambda z, Q, K: product(*factors(z, Q, K)),
+        over=inputs(z=reals("4 3"), Q=reals("3 3"), K=reals("3 3")),
+        control=dict(rhs=lambda z, Q, K: product(*factors(z, K, Q))),
+    )
