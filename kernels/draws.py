@@ -34,6 +34,7 @@ def factor(sigma: Array, rank: int | None = None) -> tuple[Array, Array]:
       `F` of shape (n, rank), and the trace of `sigma - F F^T` relative to that of `sigma`
       (a scalar; rounding only, unless `rank` cuts).
     """
+    sigma = jnp.asarray(sigma)
     n = sigma.shape[0]
     diagonal = jnp.diagonal(sigma)
     floor = n * jnp.finfo(sigma.dtype).eps * jnp.max(diagonal)
@@ -136,6 +137,7 @@ def conditional(s11: Array, s12: Array, s22: Array, u: Array) -> Array:
     Returns:
       (..., 2, T, T) scores of both inputs.
     """
+    s11, s12, s22 = (jnp.asarray(s) for s in (s11, s12, s22))
     l1, _ = factor(s11)
     l2, _ = factor(s22)
     tolerance = s11.shape[0] * jnp.finfo(s11.dtype).eps

@@ -126,6 +126,7 @@ def attend(
       NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
       None unless `tangent`.
     """
+    nngp, ntk = jnp.asarray(nngp), None if ntk is None else jnp.asarray(ntk)
     n, t = nngp.shape[:2]
     if factor is None:
         flat, _ = _draws.factor(nngp.reshape(n * t, n * t))
