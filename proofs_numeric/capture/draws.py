@@ -232,26 +232,30 @@ def largest_form(H):
     )
 
 
-def printed_draw(S, U1, U2):
-    """Return the two-step draw with everything as printed; complex where 1 - l l' < 0 or H's l is.
+def printed_draw(S):
+    """Return the two-step draw (U1, U2) -> scores with everything as printed, possibly complex.
 
     H is not symmetric in general, so it has no orthogonal Q; Q^-1 is its inverse, as printed.
     """
-    S11, _, _, S22 = blocks(S)
-    L1, L2 = np.linalg.cholesky(S11), np.linalg.cholesky(S22)
-    lam, Q = np.linalg.eig(printed_H(S))
+    L1, L2 = (np.linalg.cholesky(block) for block in (blocks(S)[0], blocks(S)[3]))
+    B = np.asarray(regression(S))
+    lam, Q = np.linalg.eig(np.asarray(printed_H(S)))
+    Qi = np.linalg.inv(Q)
     spread = np.sqrt(1 - np.outer(lam, lam) + 0j)
-    Delta = spread * (inv(Q) @ U2 @ inv(Q.T))
-    first = L1 @ U1 @ L1.T
-    second = regression(S) @ first @ regression(S).T + L2 @ Q @ Delta @ Q.T @ L2.T
-    return np.concatenate([np.ravel(first), np.ravel(second)])
+
+    def draw(U1, U2):
+        first = L1 @ U1 @ L1.T
+        second = B @ first @ B.T + L2 @ Q @ (spread * (Qi @ U2 @ Qi.T)) @ Q.T @ L2.T
+        return np.concatenate([first.ravel(), second.ravel()])
+
+    return draw
 
 
-def printed_covariance(S, draw=printed_draw):
+def printed_covariance(S):
     """Return the real part of the covariance of the printed draw, a sum over all normals."""
     T = len(S) // 2
-    units = np.eye(2 * T * T).reshape(-1, 2, T, T)
-    J = np.stack([draw(S, *U) for U in units], axis=1)
+    draw = printed_draw(S)
+    J = np.stack([draw(*U) for U in np.eye(2 * T * T).reshape(-1, 2, T, T)], axis=1)
     return (J @ J.T).real
 
 
