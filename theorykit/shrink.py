@@ -6,6 +6,7 @@ first that still refutes; stop when none does. Every move makes the point strict
 """
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -16,6 +17,10 @@ Refutes = Callable[[Sequence[Case]], np.ndarray]
 
 MOST_TRIES, MOST_WORK = 20_000, 2_000_000
 """How many neighbours are looked at, and how many numbers in them."""
+
+
+LINE = 100
+"""Characters a line of a shown array."""
 
 
 def shrink(case: Case, refutes: Refutes, allowed: Callable[[Case], bool]) -> Case:
@@ -147,20 +152,21 @@ def show_arrays(arrays: Mapping[str, np.ndarray]) -> list[str]:
         value = np.asarray(value)
         if value.ndim == 0:
             lines.append(f"{name} = {value.item()!r}")
-            continue
-        if value.size == 0:
+        elif value.size == 0:
             lines.append(f"{name} = np.zeros({value.shape})")
-            continue
-        start = f"{name} = np.array("
-        body = np.array2string(
-            value + 0,  # -0.0 is shown as 0.0
-            separator=", ",
-            threshold=value.size + 1,
-            floatmode="unique",
-            max_line_width=100,
-            prefix=start,
-        )
-        body = re.sub(r" +(?=[,\]])", "", body)  # numpy pads numbers to one width
-        kind = "" if value.dtype == np.float64 else f", dtype={value.dtype.name!r}"
-        lines.append(f"{start}{body}{kind})")
+        else:
+            start = f"{name} = np.array("
+            kind = "" if value.dtype == np.float64 else f", dtype={value.dtype.name!r}"
+            body = _nested((value + 0).tolist(), len(start))  # -0.0 is shown as 0.0
+            lines.append(f"{start}{body}{kind})")
     return lines
+
+
+def _nested(values: list, indent: int) -> str:
+    """Write nested lists: a row a line, long rows wrapped, numbers as short as they go."""
+    pad = " " * (indent + 1)
+    if isinstance(values[0], list):
+        return "[" + f",\n{pad}".join(_nested(row, indent + 1) for row in values) + "]"
+    numbers = ", ".join(re.sub(r"\.0$", ".", repr(v)) for v in values)
+    rows = textwrap.wrap(numbers, max(40, LINE - indent), break_long_words=False)
+    return "[" + f"\n{pad}".join(rows) + "]"

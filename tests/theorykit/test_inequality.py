@@ -91,6 +91,13 @@ def test_entries_and_trees_are_compared_one_by_one(trial):
     assert found.ratio == pytest.approx(2, rel=1e-3)
 
 
+def test_an_infinite_slope_leads_nowhere_outside_the_domain(trial):
+    found = inequality(
+        lhs=lambda x: jnp.sqrt(jnp.maximum(x, 0)).sum(), rhs=lambda: 100.0, over=inputs(x=reals(2))
+    ).test(trial)
+    assert found.verdict == Verdict.holds
+
+
 def test_nan_names_the_point(trial):
     check = inequality(lhs=lambda x: jnp.sqrt(x), rhs=lambda: 1e9, over=inputs(x=reals()))
     with pytest.raises(ClaimError, match=r"lhs is NaN at a point of the domain: x = -"):

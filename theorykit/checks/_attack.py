@@ -14,6 +14,9 @@ from theorykit.domains import Case
 FASTEST, SLOWEST = 0.5, 0.02
 """Step sizes in latent units; each start has its own, so none has to be tuned."""
 
+STEEPEST = 1e100
+"""Slopes are cut to this size."""
+
 FARTHEST = 40.0
 """Latents are kept within this distance: beyond lies overflow, not mathematics."""
 
@@ -52,7 +55,9 @@ def attack(sides: Sides, starts: Sequence[Case], steps: int, floor: float) -> li
             # A NaN is the worst that can be found: keep the point, the caller reports it.
             score = jnp.where(jnp.isnan(score), jnp.inf, score)
             best = jnp.where((score > best_score)[:, None], here, best)
-            move, state = adam.update(jnp.nan_to_num(gradient), state)
+            # An infinite slope (a root at zero) has a direction; its square must stay finite.
+            gradient = jnp.clip(jnp.nan_to_num(gradient), -STEEPEST, STEEPEST)
+            move, state = adam.update(gradient, state)
             here = jnp.clip(here + rate[:, None] * move, -FARTHEST, FARTHEST)
             return (here, state, best, jnp.maximum(score, best_score)), None
 
