@@ -151,8 +151,9 @@ def delta_C():
     return inequality(
         lhs=lambda S, dS: size(change(S, dS)),
         rhs=lambda S, dS: 2 * size(S) * size(dS) + size(dS) ** 2,
-        over=inputs(S=psd("2*T", bound=1), dS=interval(-3, 3, "2*T 2*T"), T=(1, 3)),
-        starts=0,
+        over=inputs(S=psd("2*T", bound=1), dS=interval(-3, 3, "2*T 2*T"), T=(2,)),
+        starts=8,
+        steps=40,
         control=dict(rhs=lambda S, dS: 2 * size(S) * size(dS)),
     )
 
