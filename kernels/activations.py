@@ -42,7 +42,9 @@ def _angle(k11: Array, k12: Array, k22: Array) -> tuple[Array, Array, Array]:
     product = k11 * k22
     resolved = product > 0
     scale = jnp.sqrt(jnp.where(resolved, product, 1.0))
-    cos = jnp.where(resolved, jnp.clip(k12 / scale, -1.0, 1.0), 0.0)
+    cos = jnp.where(resolved, k12 / scale, 0.0)
+    # Clipped, but with the slope of what is clipped: at equal inputs `clip` would halve it.
+    cos = cos + jax.lax.stop_gradient(jnp.clip(cos, -1.0, 1.0) - cos)
     sin2 = (1.0 - cos) * (1.0 + cos)
     apart = sin2 > 8 * jnp.finfo(jnp.result_type(sin2)).eps
     sin = jnp.where(apart, jnp.sqrt(jnp.where(apart, sin2, 1.0)), 0.0)

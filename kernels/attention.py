@@ -33,7 +33,7 @@ class Attention(Protocol):
     exact: ClassVar[bool]  # the step needs no draws: `weights` ignores its scores
 
     def weights(self, scores: Array, allowed: Array) -> Array:
-        """Return the weights of (..., R, T) scores, zero where not `allowed`."""
+        """Return the weights of (..., T) scores, zero where not `allowed`."""
         ...
 
     def step(
@@ -73,7 +73,7 @@ class Softmax:
         layers below give the rest. Q(V)_ab is what the two softmax Jacobians leave of V.
 
         Args:
-          a1, a2: (N, R1, T1), (N, R2, T2) weights.
+          a1, a2: (R1, N, T1), (R2, N, T2) weights.
           tokens: what enters the layer.
           scale2: square of the score scale, a scalar.
           ntk: whether the NTK is wanted too.
@@ -82,26 +82,27 @@ class Softmax:
           (R1, R2) NNGP, and NTK or None.
         """
         s, w = tokens.nngp, tokens.ntk
-        n, r1, t1 = a1.shape
-        r2, t2 = a2.shape[1:]
+        r1, n, t1 = a1.shape
+        r2, _, t2 = a2.shape
+        # (draw, token) is one contracted axis of long products; nothing is transposed.
+        flat1, flat2 = a1.reshape(r1, n * t1), a2.reshape(r2, n * t2)
+        times = lambda a, k: (a.reshape(-1, a.shape[-1]) @ k).reshape(*a.shape[:2], -1)
         if not ntk:
-            left = (a1.reshape(n * r1, t1) @ s).reshape(n, r1, t2)
-            return jnp.einsum("nae,nbe->ab", left, a2) / n, None
+            return times(a1, s).reshape(r1, -1) @ flat2.T / n, None
 
-        # Products that share a factor are stacked into one large one: v runs over S and W.
-        fields = jnp.stack([s] if w is None else [s, w])
-        k = fields.shape[0]
-        stack = jnp.concatenate([fields, s * fields]).transpose(1, 0, 2).reshape(t1, -1)
-        left = (a1.reshape(n * r1, t1) @ stack).reshape(n, r1, 2, k, t2)
-        first, second = left[:, :, 0], left[:, :, 1]
-        right = (fields.reshape(k * t1, t2) @ a2.reshape(n * r2, t2).T).reshape(k, t1, n, r2)
-        both = jnp.einsum("nave,nbe->nvab", first, a2)
-        q = (
-            jnp.einsum("nave,nbe->vab", second - first[:, :, :1] * first, a2)
-            - jnp.einsum("nac,vcnb->vab", a1, right[:1] * right)
-            + jnp.sum(both[:, :1] * both, 0)
-        ) * (scale2 / n)
-        out = jnp.sum(both, 0) / n
+        fields = [s] if w is None else [s, w]
+        first = jnp.stack([times(a1, v) for v in fields])
+        second = jnp.stack([times(a1, s * v) for v in fields])
+        other = jnp.stack([times(a2, v.T) for v in fields])
+        k = len(fields)
+        summed = jnp.concatenate([first, second - first[:1] * first]).reshape(-1, n * t2) @ flat2.T
+        out, q = summed.reshape(2, k, r1, r2)
+        crossed = flat1 @ (other[:1] * other).reshape(-1, n * t1).T
+        both = jnp.einsum("vane,bne->nvab", first, a2)
+        # A product with ones: XLA's sum over the leading axis is several times slower on CPUs.
+        squared = jnp.ones(n, both.dtype) @ (both[:, :1] * both).reshape(n, -1)
+        q = q - crossed.reshape(r1, k, r2).transpose(1, 0, 2) + squared.reshape(k, r1, r2)
+        out, q = out / n, q * (scale2 / n)
         s_rows = tokens.nngp_rows
         w_rows = s_rows if tokens.ntk_rows is None else tokens.ntk_rows
         return out[0], out[0] + out[-1] + (2 * s_rows + w_rows) * q[0] + s_rows * q[-1]
@@ -123,7 +124,7 @@ class Identity:
 
     def step(self, a1, a2, tokens, scale2, ntk):
         """As `Softmax.step`, exactly: Q(V)_ab is the sum of S_ce V_ce over visible c, e."""
-        a1, a2 = a1[0], a2[0]
+        a1, a2 = a1[:, 0], a2[:, 0]
         s, s_rows = tokens.nngp, tokens.nngp_rows
         q_s = scale2 * a1 @ (s * s) @ a2.T
         out = s_rows * q_s

@@ -124,7 +124,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     rows = rows_of(net, mask)
     k = rows.shape[1]
     take = jax.vmap(lambda a, i: a[i])
-    f_rows, allowed = take(factor, rows), take(visible(mask, net.causal), rows)[:, None]
+    f_rows, allowed = take(factor, rows), take(visible(mask, net.causal), rows)[:, :, None]
     count, size = plan.blocks(n * k * max(t, r), BLOCK)
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
     scale2 = jnp.asarray(net.score_scale, factor.dtype) ** 2

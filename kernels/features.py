@@ -72,9 +72,7 @@ def features(
       (n, B r), and (n, B r (r + 1) / 2) or None.
     """
     n, _, r = f.shape
-    a = mechanism.weights(
-        scores(f, f_row[:, None], u, scale)[:, :, 0], allowed[:, None]
-    )  # (n, B, T)
+    a = mechanism.weights(scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None])  # (n, B, T)
     phi = jnp.einsum("nbt,ntr->nbr", a, f)
     if not ntk:
         return phi.reshape(n, -1), None

@@ -215,6 +215,8 @@ def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:
             return k[i[:, None], last[i][:, None], j, last[j]]
         if net.readout == "mean":
             return np.einsum("ia,iajb,jb->ij", share[i], k[i][:, :, j], share[j])
-        return k[i][:, :, j]
+        t1, t2 = inputs.lengths
+        k = np.pad(k, [(0, 0), (0, max(t1 - t, 0)), (0, 0), (0, max(t2 - t, 0))])
+        return k[i, :t1][:, :, j, :t2]
 
     return read(nngp), read(nngp + ntk)

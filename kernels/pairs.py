@@ -69,13 +69,14 @@ def attend_pair(net, h: Pair, f, rows, sees, same, source, count, size, plan: Pl
     def block(b):
         if f is None:
             drawn = draws.conditional(own_s[0], s, own_s[1], source(b))
-            drawn = net.score_scale * jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]])
+            drawn = jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]]).transpose(0, 2, 1, 3)
+            drawn = net.score_scale * drawn
         else:
             f_rows = jnp.stack([f[0][r1], f[1][r2]])
             drawn = scores(f, f_rows, source(b), net.score_scale)
-        a = mechanism.weights(drawn, sees[:, None])
+        a = mechanism.weights(drawn, sees[:, :, None])
         if top:
-            own = [jnp.einsum("nac,ce,nae->a", a[i], own_s[i], a[i]) / size for i in (0, 1)]
+            own = [jnp.einsum("anc,anc->a", a[i] @ own_s[i], a[i]) / size for i in (0, 1)]
         else:
             own = [
                 mechanism.step(a[i], a[i], Tokens(own_s[i], None, own_s[i], None), scale2, False)[0]

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
 from theorykit.kernels.inputs import known
 
@@ -27,7 +28,7 @@ class Prediction(NamedTuple):
     condition: Array
 
 
-def _solve(k, y, k_test, noise, jitter):
+def _solve(k, y, k_test, noise, jitter, name):
     k, y, k_test = jnp.asarray(k), jnp.asarray(y), jnp.asarray(k_test)
     if k.ndim != 2 or k.shape[0] != k.shape[1]:
         raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
@@ -40,11 +41,11 @@ def _solve(k, y, k_test, noise, jitter):
             f"the test kernel has shape (test inputs, {k.shape[0]} training inputs), "
             f"got {k_test.shape}"
         )
-    for name, value in (("ridge", noise), ("jitter", jitter)):
-        if known(value) and not (jnp.isfinite(value) and value >= 0):
+    for name, value in ((name, noise), ("jitter", jitter)):
+        if known(value) and not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} is a number of at least 0, got {value!r}")
     values, vectors = jnp.linalg.eigh((k + k.T) / 2)
-    if known(k, y, k_test):
+    if known(k, y, k_test, values):
         for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
             if not bool(jnp.isfinite(array).all()):
                 raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
@@ -86,7 +87,7 @@ def ridge(
       ValueError: shapes that do not fit, NaN, a negative ridge, a kernel that is not positive
         semidefinite, or one that is singular with no ridge.
     """
-    k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter)
+    k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
     return Prediction(k_test @ alpha, None, alpha, jitter, condition)
 
 
@@ -107,7 +108,7 @@ def gp_posterior(
       ValueError: as `ridge`.
     """
     k_test_test = jnp.asarray(k_test_test)
-    k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter)
+    k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
     if k_test_test.shape != (k_test.shape[0],) * 2:
         raise ValueError(
             f"the kernel of the test inputs has shape {(k_test.shape[0],) * 2}, "

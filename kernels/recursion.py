@@ -86,7 +86,7 @@ def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
       scale: the score scale beta.
 
     Returns:
-      (n, N, R, T).
+      (n, R, N, T).
     """
     n, r_rows, r = f_rows.shape
     draws = u.shape[0]
@@ -94,7 +94,7 @@ def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
     query = f_rows.reshape(n * r_rows, r) @ u.transpose(1, 0, 2).reshape(r, draws * r)
     query = query.reshape(n, r_rows * draws, r)
     out = scale * jnp.einsum("nqr,ntr->nqt", query, f)
-    return out.reshape(n, r_rows, draws, -1).transpose(0, 2, 1, 3)
+    return out.reshape(n, r_rows, draws, -1)
 
 
 def attend(
@@ -132,10 +132,10 @@ def attend(
         flat, _ = _draws.factor(nngp.reshape(n * t, n * t))
         factor = flat.reshape(n, t, -1)
     mask = jnp.ones((n, t), bool) if mask is None else mask
-    a = attention.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, None])
+    a = attention.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, :, None])
     if not tangent and not attention.exact:
         # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
-        phi = jnp.einsum("inac,icr->ianr", a, factor).reshape(n * t, -1)
+        phi = jnp.einsum("ianc,icr->ianr", a, factor).reshape(n * t, -1)
         return (phi @ phi.T).reshape(n, t, n, t) / u.shape[0], None
 
     i, j = jnp.triu_indices(n)

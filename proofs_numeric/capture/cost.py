@@ -94,13 +94,12 @@ def kernel_cost_in_draws():
 
 
 def layers(depth):
-    """Return the recursion of `depth` ReLU layers on the covariance of two inputs."""
+    """Return the recursion of `depth` ReLU layers on k11, k12, k22, the covariance of two inputs."""
 
-    def recursion(k11, k12, k22):
+    def recursion(k):
         for _ in range(depth):
-            pairs = (k11, k11, k11), (k11, k12, k22), (k22, k22, k22)
-            k11, k12, k22 = (RELU.dual(*pair) for pair in pairs)
-        return k12
+            k = RELU.dual(k[np.array([0, 0, 2])], k, k[np.array([0, 2, 2])])
+        return k
 
     return recursion
 
@@ -108,7 +107,7 @@ def layers(depth):
 def network_kernel(x1, x2):
     """Return the NNGP of a fully connected network of three layers on flattened inputs."""
     inner = [(a * b).sum() / x1.size for a, b in ((x1, x1), (x1, x2), (x2, x2))]
-    return layers(3)(*inner)
+    return layers(3)(jnp.stack(inner))[1]
 
 
 @claim(
@@ -134,8 +133,8 @@ def fcn_cost():
 def fcn_depth():
     """Depth adds operations in proportion, on three numbers whatever T is."""
     return rate(
-        measure=lambda L: flops(layers(L), (), (), ()),
-        at=(2, 4, 8),
+        measure=lambda L: flops(layers(L), (3,)),
+        at=(4, 8, 16),
         exponent=1,
         control=dict(exponent=2),
     )
@@ -202,7 +201,7 @@ def rich_law():
     factors = lambda z, Q, K: (z @ Q / np.sqrt(3), z @ K / np.sqrt(3))  # Lambda = Q Q', K K'
 
     def second_moment(FQ, FK):
-        draw = lambda U: recursion.scores(FK[None], FQ[None], U[None], 1.0)[0, 0]
+        draw = lambda U: recursion.scores(FK[None], FQ[None], U[None], 1.0)[0, :, 0]
         J = jax.jacobian(draw)(jnp.zeros((3, 3))).reshape(4, 4, 9)
         return jnp.einsum("acw,bew->acbe", J, J)
 

@@ -174,11 +174,12 @@ def predictor_noise_in_draws():
 @claim(
     "capture.4.4.tail",
     ref="Sec. 4.4",
-    statement=r"\Pr[|f^{\mathrm{MC}} - f| \ge \Delta / 6] \le 2 e^{-c \Delta^2 N_{\mathrm{MC}} / P}",
+    statement=r"\Pr[|f^{\mathrm{MC}} - f| \ge \Delta / 6] \le "
+    r"2 e^{-c \Delta^2 N_{\mathrm{MC}} / P}",
     assumptions=[r"|\alpha_\nu| \le 1, |\Sigma'| \le M = 1", r"c = 1 / (72 M^2)"],
 )
 def tail():
-    """The predictor's noise has a sub-Gaussian tail, with the constant that Hoeffding's bound gives.
+    """The predictor's noise has a sub-Gaussian tail, with the constant of Hoeffding's bound.
 
     Each of the N P terms lies within [-M, M] and has weight 1/N, so an error of Delta/6 has
     probability at most 2 exp(-(Delta/6)^2 N / (2 P M^2)). Frequencies over 512 predictors, four
