@@ -8,8 +8,7 @@ from theorykit.kernels import engine
 def quick_compilation():
     """Programs that run once cost more to compile than to run."""
     options = {"xla_backend_optimization_level": "0"}
-    static = engine._static
+    quick = jax.jit(engine._whole, static_argnames=engine._static, compiler_options=options)
     with pytest.MonkeyPatch.context() as patch:
-        quick = jax.jit(engine._whole, static_argnames=static, compiler_options=options)
         patch.setattr(engine, "_quick", quick)
         yield

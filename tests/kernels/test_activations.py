@@ -1,0 +1,130 @@
+"""Dual activations: closed forms against quadrature, and what any of them must satisfy."""
+
+import functools
+
+import hypothesis
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from theorykit.kernels import activations
+from theorykit.kernels.activations import Cos, Erf, Gelu, Identity, Quadrature, Relu
+
+SMOOTH = {
+    Erf(): jax.scipy.special.erf,
+    Gelu(): lambda x: x * jax.scipy.stats.norm.cdf(x),
+    Cos(): jnp.cos,
+    Cos(1.3, 0.4): lambda x: jnp.cos(1.3 * x + 0.4),
+    Identity(): lambda x: x,
+}
+ALL = [Relu(), *SMOOTH]
+# Variances and correlations, the ends included.
+K11, C, K22 = (
+    a.ravel()
+    for a in np.meshgrid([0.2, 1.0, 1.5], [-1.0, -0.7, 0.0, 0.4, 1.0], [0.5, 1.0], indexing="ij")
+)
+K12 = C * np.sqrt(K11 * K22)
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def duals(phi, *k):
+    k = jnp.broadcast_arrays(*map(jnp.asarray, k))
+    return phi.dual(*k), phi.dual_derivative(*k)
+
+
+@pytest.mark.parametrize("phi", SMOOTH, ids=str)
+def test_closed_forms_equal_quadrature(phi):
+    quadrature = duals(Quadrature(SMOOTH[phi], points=80), K11, K12, K22)
+    np.testing.assert_allclose(duals(phi, K11, K12, K22), quadrature, atol=2e-6)
+
+
+def test_relu_equals_quadrature():
+    """As well as a kink allows."""
+    quadrature = duals(Quadrature(jax.nn.relu, points=200), K11, K12, K22)
+    np.testing.assert_allclose(duals(Relu(), K11, K12, K22), quadrature, atol=0.02)
+    one = duals(Relu(), 1.0, np.array([-1.0, 0.0, 0.5, 1.0]), 1.0)
+    value = np.array([0, 1 / (2 * np.pi), (np.sqrt(3) / 2 + np.pi / 3) / (2 * np.pi), 0.5])
+    np.testing.assert_allclose(one, [value, [0, 1 / 4, 1 / 3, 1 / 2]], atol=1e-12)
+
+
+@pytest.mark.parametrize("phi", ALL, ids=str)
+def test_dual_derivative_is_the_derivative(phi):
+    """Price's theorem."""
+    inside = np.abs(C) < 1
+    k = K11[inside], K12[inside], K22[inside]
+    slope = jax.jit(jax.grad(lambda k12: phi.dual(k[0], k12, k[2]).sum()))(k[1])
+    np.testing.assert_allclose(duals(phi, *k)[1], slope, rtol=1e-9)
+
+
+@pytest.mark.parametrize("phi", ALL, ids=str)
+def test_equal_inputs_and_zero_variance_have_finite_derivatives(phi):
+    def total(scale):
+        a, b = jnp.array([1.0, 1.0, 0.0, 0.0]), jnp.array([1.0, 1.0, 1.0, 0.0])
+        c = jnp.array([1.0, -1.0, 0.0, 0.0])
+        return sum(
+            f(scale * a, scale * c, scale * b).sum() for f in (phi.dual, phi.dual_derivative)
+        )
+
+    value, slope = jax.jit(jax.value_and_grad(total))(1.0)
+    assert np.isfinite(value)
+    assert np.isfinite(slope)
+    # Of a constant zero: phi(0)^2 exactly.
+    at_zero = 0.0 if phi not in SMOOTH else float(SMOOTH[phi](jnp.zeros(())))
+    np.testing.assert_allclose(duals(phi, 0.0, 0.0, 0.0)[0], at_zero**2, atol=1e-15)
+
+
+correlation = st.floats(-1, 1)
+variance = st.floats(0, 4)
+
+
+@pytest.mark.parametrize("phi", ALL, ids=str)
+@hypothesis.settings(deadline=None, max_examples=50)
+@hypothesis.given(variance, correlation, variance)
+def test_symmetry_and_cauchy_schwarz(phi, a, c, b):
+    k = c * np.sqrt(a * b)
+    cross, swapped, one, two = np.transpose(
+        duals(phi, np.array([a, b, a, b]), np.array([k, k, a, b]), np.array([b, a, a, b]))
+    )
+    np.testing.assert_allclose(cross, swapped, rtol=1e-9, atol=1e-12)
+    assert np.all(np.abs(cross) <= np.sqrt(one * two) * (1 + 1e-9) + 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_relu_gram_of_repeated_inputs_is_positive_semidefinite(dtype):
+    x = np.random.default_rng(0).normal(size=(6, 4)).astype(dtype)
+    x = np.concatenate([x, x, -x, np.zeros_like(x[:1])])
+    k = x @ x.T
+    v = np.diagonal(k)
+    for gram in duals(Relu(), v[:, None], k, v):
+        assert gram.dtype == dtype
+        values = np.linalg.eigvalsh(np.asarray(gram, float))
+        assert values[0] > -10 * np.finfo(dtype).eps * values[-1]
+
+
+def test_names_and_objects():
+    class Square:
+        def dual(self, k11, k12, k22):
+            return k11 * k22 + 2 * k12**2
+
+        def dual_derivative(self, k11, k12, k22):
+            return 4 * k12
+
+    assert activations.activation("gelu") == Gelu()
+    own = Square()
+    assert activations.activation(own) is own
+    quadrature = duals(Quadrature(jnp.square, points=48), K11, K12, K22)
+    np.testing.assert_allclose(duals(own, K11, K12, K22), quadrature, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", ["tanh", jnp.tanh, Relu, None])
+def test_what_is_no_activation(bad):
+    with pytest.raises(ValueError, match=r"activation.*'relu', 'erf', 'gelu', 'cos', 'identity'"):
+        activations.activation(bad)

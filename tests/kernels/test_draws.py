@@ -1,0 +1,148 @@
+"""Score draws: factors, their joint law, the conditional sampler, and Sobol points."""
+
+import functools
+
+import hypothesis
+import hypothesis.extra.numpy
+import jax
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from theorykit.kernels import draws
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+factor = jax.jit(draws.factor, static_argnums=1)
+conditional = jax.jit(draws.conditional)
+roots = hypothesis.extra.numpy.arrays(
+    float, (4, 4), elements=st.floats(-3, 3, allow_subnormal=False).map(lambda v: round(v, 2))
+)
+
+
+def spd(n, rank, seed=0):
+    root = np.random.default_rng(seed).normal(size=(n, rank))
+    return root @ root.T
+
+
+@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.given(roots)
+def test_factor_of_any_covariance(root):
+    """Singular ones and zero included."""
+    sigma = root @ root.T
+    f, left = factor(sigma)
+    scale = max(np.trace(sigma), 1e-300)
+    np.testing.assert_allclose(f @ f.T, sigma, atol=1e-13 * scale)
+    assert 0 <= left < 1e-13
+
+
+def test_factor_of_a_singular_covariance_has_its_rank():
+    f, _ = factor(spd(4, 2))
+    assert np.all(np.linalg.norm(f, axis=0)[2:] == 0)
+    assert np.all(np.linalg.norm(f, axis=0)[:2] > 0)
+    assert not np.any(factor(np.zeros((4, 4)))[0])
+
+
+def test_a_cut_factor_reports_the_trace_it_leaves_out():
+    sigma = spd(4, 4)
+    for rank in (1, 3):
+        f, left = factor(sigma, rank)
+        assert f.shape == (4, rank)
+        np.testing.assert_allclose(left, np.trace(sigma - f @ f.T) / np.trace(sigma), rtol=1e-9)
+    assert factor(spd(4, 1), 1)[1] < 1e-14
+
+
+def law(linear, shape):
+    """Covariance of a linear map of standard normals, from its Jacobian."""
+    jac = jax.jit(jax.jacobian(linear))(np.zeros(shape))
+    jac = np.reshape(jac, (-1, int(np.prod(shape))))
+    return jac @ jac.T
+
+
+def equation_7(sigma, t):
+    """Cov(S_ac(X_i), S_be(X_j)) = Sigma_ab Sigma_ce, as a matrix over (i, a, c)."""
+    s = sigma.reshape(2, t, 2, t)
+    return np.einsum("iajb,icje->iacjbe", s, s).reshape(2 * t * t, -1)
+
+
+@pytest.mark.parametrize("rank", [6, 4, 1, 0])
+@pytest.mark.parametrize("form", ["joint", "conditional"])
+def test_scores_have_the_covariance_of_equation_7(form, rank):
+    """Exactly, for singular covariances too."""
+    sigma = spd(6, rank)
+
+    def joint(u):
+        f = draws.factor(sigma)[0].reshape(2, 3, 6)
+        return f @ u @ f.transpose(0, 2, 1)
+
+    def pair(u):
+        return draws.conditional(sigma[:3, :3], sigma[:3, 3:], sigma[3:, 3:], u)
+
+    got = law(joint, (6, 6)) if form == "joint" else law(pair, (2, 3, 3))
+    np.testing.assert_allclose(got, equation_7(sigma, 3), atol=1e-8 * max(rank, 1) ** 2)
+
+
+def test_conditional_scores_of_one_input_twice_are_equal():
+    s = spd(3, 3)
+    first, second = conditional(s, s, s, np.random.default_rng(0).normal(size=(2, 3, 3)))
+    np.testing.assert_allclose(first, second, atol=1e-6)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def sobol(key, shape=(256, 2, 2)):
+    return draws.normals(key, shape, np.dtype(float), "sobol")
+
+
+def test_sobol_points_are_standard_normal():
+    u = np.reshape(sobol(jax.random.key(0)), (256, 4))
+    np.testing.assert_allclose(u.mean(0), 0, atol=0.02)
+    np.testing.assert_allclose(u.T @ u / 256, np.eye(4), atol=0.05)
+    assert np.all(np.isfinite(u))
+
+
+def test_sobol_points_depend_on_the_key():
+    first, again, other = (sobol(jax.random.key(k)) for k in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_sobol_estimates_are_unbiased_over_keys():
+    """Of a smooth function with a known mean, from very few points."""
+    keys = jax.random.split(jax.random.key(0), 400)
+    u = np.asarray(jax.jit(jax.vmap(lambda k: sobol(k, (4, 1))))(keys))
+    means = np.exp(u).mean((1, 2))
+    assert abs(means.mean() - np.exp(0.5)) < 4 * means.std(ddof=1) / np.sqrt(400)
+    assert means.std() < 0.8 * np.sqrt((np.e - 1) * np.e / 4)
+
+
+def test_single_precision_points_are_finite():
+    u = draws.normals(jax.random.key(0), (1024, 1), np.dtype("float32"), "sobol")
+    assert u.dtype == "float32"
+    assert np.all(np.isfinite(u))
+    assert np.max(np.abs(u)) < 6
+
+
+@pytest.mark.parametrize("sampler", draws.SAMPLERS)
+def test_blocks_are_the_same_kept_or_drawn_again(sampler, monkeypatch):
+    key, shape = jax.random.key(0), (4, 2, 2)
+    kept = draws.blocks(key, 3, shape, np.dtype(float), sampler)
+    monkeypatch.setattr(draws, "KEEP", 0)
+    again = draws.blocks(key, 3, shape, np.dtype(float), sampler)
+    values = [np.asarray(kept(b)) for b in range(3)]
+    assert all(np.array_equal(v, again(b)) for b, v in enumerate(values))
+    assert not np.array_equal(values[0], values[1])
+
+
+def test_too_many_dimensions_for_sobol():
+    with pytest.raises(ValueError, match="reaches 21201 dimensions and these scores need 21202"):
+        draws.normals(jax.random.key(0), (1, 21202), np.dtype(float), "sobol")
+
+
+def test_unknown_sampler():
+    with pytest.raises(ValueError, match="'independent', 'sobol', got 'halton'"):
+        draws.normals(jax.random.key(0), (1, 2), np.dtype(float), "halton")
