@@ -1,5 +1,6 @@
 """Runs the recursion: replicates, their mean and error, progress."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -131,12 +132,14 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
     if plan.exact:
         key = jax.random.key(0)  # nothing that is drawn is looked at
 
+    each = replace(plan, replicates=1)  # their number must not compile anything anew
+
     def one(r, tick):
         if traced or cost < AT_ONCE:
             whole = _inside if traced or jax.default_backend() != "cpu" else _quick
-            return tick(whole(net, x, mask, key, r, n1, plan, form, positions))
+            return tick(whole(net, x, mask, key, r, n1, each, form, positions))
         now = jnp.asarray(x), jnp.asarray(mask), jax.random.fold_in(key, r)
-        return estimate(net, *now, n1, plan, form, positions, tick)
+        return estimate(net, *now, n1, each, form, positions, tick)
 
     if traced:
         runs = jax.lax.map(lambda r: one(r, lambda done: done), jnp.arange(plan.replicates))

@@ -41,9 +41,9 @@ def _solve(k, y, k_test, noise, jitter, name):
             f"the test kernel has shape (test inputs, {k.shape[0]} training inputs), "
             f"got {k_test.shape}"
         )
-    for name, value in ((name, noise), ("jitter", jitter)):
+    for what, value in ((name, noise), ("jitter", jitter)):
         if known(value) and not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} is a number of at least 0, got {value!r}")
+            raise ValueError(f"{what} is a number of at least 0, got {value!r}")
     values, vectors = jnp.linalg.eigh((k + k.T) / 2)
     if known(k, y, k_test, values):
         for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):

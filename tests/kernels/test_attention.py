@@ -40,6 +40,11 @@ def softmax(scores):
     return e / e.sum(-1, keepdims=True)
 
 
+def rows_first(a):
+    """Turn (draws, rows, tokens) into the layout of the code."""
+    return a.swapaxes(0, 1)
+
+
 def case(seed=0):
     """Random weights with the scores they came from, and random kernels of a pair of inputs."""
     rng = np.random.default_rng(seed)
@@ -50,7 +55,7 @@ def case(seed=0):
 
 @functools.partial(jax.jit, static_argnames="ntk")
 def step(a1, a2, tokens, scale2, ntk=True):
-    return Softmax().step(a1, a2, tokens, scale2, ntk)
+    return Softmax().step(rows_first(a1), rows_first(a2), tokens, scale2, ntk)
 
 
 @jax.jit
@@ -110,6 +115,7 @@ def test_step_has_every_term_with_its_sign():
 
 def test_absent_ntk_stands_for_the_nngp():
     _, a1, a2, (s, _, s_rows, _) = case()
+    a1, a2 = rows_first(a1), rows_first(a2)
     for attention in (Softmax(), Identity()):
         both = jax.jit(lambda *tokens, f=attention.step: f(a1, a2, Tokens(*tokens), 1.3, True))
         short, long = both(s, None, s_rows, None), both(s, s, s_rows, s_rows)

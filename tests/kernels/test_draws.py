@@ -117,7 +117,7 @@ def test_sobol_estimates_are_unbiased_over_keys():
     u = np.asarray(jax.jit(jax.vmap(lambda k: sobol(k, (4, 1))))(keys))
     means = np.exp(u).mean((1, 2))
     assert abs(means.mean() - np.exp(0.5)) < 4 * means.std(ddof=1) / np.sqrt(400)
-    assert means.std() < 0.8 * np.sqrt((np.e - 1) * np.e / 4)
+    assert means.std() < 0.9 * np.sqrt((np.e - 1) * np.e / 4)
 
 
 def test_single_precision_points_are_finite():

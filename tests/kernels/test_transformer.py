@@ -1,0 +1,346 @@
+"""Kernels of the whole network: against the oracle, neural-tangents, and themselves."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from theorykit.kernels import InfiniteTransformer, engine, oracle
+from theorykit.kernels.tangents import stax
+
+X = np.random.default_rng(0).normal(size=(2, 3, 3))
+MASK = np.array([[True, True, True], [True, True, False]])
+MANY = np.random.default_rng(2).normal(size=(8, 2, 1))
+SHORT = np.random.default_rng(1).normal(size=(1, 2, 3))
+LEVEL0 = {"xla_backend_optimization_level": "0"}
+
+# Between them: both depths, all forms of draws, readouts and options.
+CASES = {
+    "features": ({"depth": 1, "sigma_b": 0.3}, {"draw": "joint"}),
+    "features on a block": (
+        {"depth": 2, "activation": "gelu", "causal": True},
+        {"draw": "joint", "get": "nngp", "sampler": "sobol"},
+    ),
+    "joint": (
+        {"depth": 2, "activation": "erf", "causal": True, "sigma_b": 0.3},
+        {"draw": "joint"},
+    ),
+    "pairwise": (
+        {
+            "depth": 2,
+            "activation": "gelu",
+            "readout": "tokens",
+            "residual": True,
+            "layer_norm": True,
+            "positions": 0.5,
+        },
+        {"draw": "pairwise", "x2": SHORT},
+    ),
+    "conditional": (
+        {"depth": 2, "activation": "cos", "readout": "mean", "score_scale": 1.0},
+        {"draw": "conditional"},
+    ),
+    "joint, pairwise": (
+        {"depth": 2, "readout": "mean", "residual": True, "score_scale": 0.7},
+        {"x1": MANY, "mask1": None},
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+def network(name):
+    return InfiniteTransformer(**{"score_scale": 1.5, **CASES[name][0]})
+
+
+def compute(name, seed=0, **options):
+    """The case's kernel; every call of a case reuses its compiled program."""
+    options = {"x1": X, "mask1": MASK, "draws": 1024, "replicates": 16, **CASES[name][1], **options}
+    return network(name)(options.pop("x1"), key=jax.random.key(seed), **options)
+
+
+kernel = functools.cache(compute)
+
+
+def same(a, b):
+    return all(np.array_equal(u, v) for u, v in zip(a[:4], b[:4], strict=True) if u is not None)
+
+
+# --- Against the oracle
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_oracle(name):
+    k = kernel(name)
+    inputs = {"x1": X, "mask1": MASK, **CASES[name][1]}
+    masks = {"mask1": inputs["mask1"]}
+    exact = oracle.kernel(network(name), inputs["x1"], inputs.get("x2"), **masks, order=12)
+    for field in ("nngp", "ntk"):
+        value, stderr, expected = (
+            getattr(source, of)
+            for source, of in ((k, field), (k, f"{field}_stderr"), (exact, field))
+        )
+        if value is None:
+            assert inputs["get"] == "nngp"
+            continue
+        assert np.all(np.abs(value - expected) <= 4 * stderr + 1e-12)
+        assert np.max(stderr) < 0.02 * np.max(np.abs(expected))
+    assert (k.draws, k.replicates) == (1024, 16)
+    assert k.draw == name.removesuffix(" on a block").replace("features", "joint")
+
+
+# --- Against neural-tangents
+
+
+def attention(score_scale):
+    """Identity attention. neural-tangents' layer has an output matrix besides, of weights that
+    are trained too: the reference network's NTK lacks their share, which is the NNGP."""
+    layer = stax.GlobalSelfAttention(
+        n_chan_out=1,
+        n_chan_key=1,
+        n_chan_val=1,
+        n_heads=1,
+        linear_scaling=False,
+        W_query_std=score_scale,
+        attention_mechanism=stax.AttentionMechanism.IDENTITY.name,
+    )[2]
+
+    def kernel_fn(k):
+        k = layer(k)
+        return k.replace(ntk=k.ntk - k.nngp)
+
+    return kernel_fn
+
+
+@pytest.mark.parametrize("get", ["last", "mean"])
+def test_identity_attention_equals_neural_tangents(get):
+    net = InfiniteTransformer(
+        depth=2, attention="identity", score_scale=1.3, sigma_w=1.2, sigma_b=0.3, readout=get
+    )
+    k = stax.Dense(1)[2](X, SHORT.repeat(2, 1)[:, :3])
+    for _ in range(net.depth):
+        k = attention(1.3)(k)
+        k = stax.serial(stax.Relu(), stax.Dense(1, W_std=1.2, b_std=0.3))[2](k)
+    k = stax.serial(stax.GlobalAvgPool() if get == "mean" else stax.Identity(), stax.Dense(1))[2](k)
+    ours = net(X, SHORT.repeat(2, 1)[:, :3])
+    at = (slice(None), slice(None)) if get == "mean" else (slice(None), slice(None), -1, -1)
+    np.testing.assert_allclose(ours.nngp, k.nngp[at], rtol=1e-9)
+    np.testing.assert_allclose(ours.ntk, k.ntk[at], rtol=1e-9)
+    assert ours.draw == "exact"
+    assert ours.draws == 0
+    assert not np.any(ours.ntk_stderr)
+
+
+def branch(*layers):
+    return stax.serial(
+        stax.FanOut(2), stax.parallel(stax.serial(*layers), stax.Identity()), stax.FanInSum()
+    )
+
+
+@pytest.mark.parametrize(
+    ("activation", "layer", "residual", "layer_norm"),
+    [
+        ("relu", stax.Relu(), True, True),
+        ("erf", stax.Erf(), False, False),
+        ("gelu", stax.Gelu(), False, True),
+    ],
+)
+def test_one_token_is_a_multilayer_perceptron(activation, layer, residual, layer_norm):
+    """The softmax of one score is 1: attention is its value matrix."""
+    options = {"residual": residual, "layer_norm": layer_norm}
+    net = InfiniteTransformer(activation=activation, sigma_w=1.2, sigma_b=0.3, **options)
+    norm = [stax.LayerNorm()] if layer_norm else []
+    join = branch if residual else stax.serial
+    block = [
+        join(*norm, stax.Dense(1)),
+        join(*norm, layer, stax.Dense(1, W_std=1.2, b_std=0.3)),
+    ]
+    reference = stax.serial(stax.Dense(1), *block, stax.Dense(1))[2](X[0], X[1], ("nngp", "ntk"))
+    x1, x2 = X[0][:, None], X[1][:, None]
+    k = net(x1, x2, key=jax.random.key(0), draws=1, replicates=2)
+    np.testing.assert_allclose(k.nngp, reference.nngp, rtol=1e-9)
+    np.testing.assert_allclose(k.ntk, reference.ntk, rtol=1e-9)
+    assert np.max(k.ntk_stderr) < 1e-12
+
+
+# --- Gram matrices
+
+
+@pytest.mark.parametrize("name", ["features", "joint", "conditional", "joint, pairwise"])
+def test_gram_matrices_are_exactly_symmetric(name):
+    k = kernel(name)
+    assert np.array_equal(k.nngp, k.nngp.T)
+    assert np.array_equal(k.ntk, k.ntk.T)
+
+
+@pytest.mark.parametrize(
+    ("depth", "bits", "tolerance"), [(1, 32, 1e-6), (2, 32, 1e-6), (2, 64, 1e-12)]
+)
+def test_joint_draws_give_positive_semidefinite_matrices(depth, bits, tolerance):
+    """With repeated, opposite and scaled inputs, few draws, and any scales."""
+    rng = np.random.default_rng(depth)
+    worst = 0.0
+    for setting in range(200):
+        x = rng.normal(size=(7, 3, 3))
+        x[3], x[4], x[5] = x[0], -x[1], 2 * x[2]
+        mask = rng.random((7, 3)) < 0.8
+        mask[6] = mask[:, 0] = True
+        net = InfiniteTransformer(
+            depth=depth,
+            score_scale=2 * rng.random(),
+            sigma_w=0.2 + 1.5 * rng.random(),
+            sigma_b=rng.integers(2) * rng.random(),
+        )
+        with jax.enable_x64(bits == 64):
+            k = net(
+                x.astype(f"float{bits}"),
+                mask1=mask,
+                key=jax.random.key(setting),
+                draws=4,
+                replicates=1,
+                draw="joint",
+            )
+        for gram in (k.nngp, k.ntk):
+            assert gram.dtype == f"float{bits}"
+            values = np.linalg.eigvalsh(np.asarray(gram, float))
+            worst = min(worst, values[0] / values[-1])
+    assert worst >= -tolerance
+
+
+def test_pairwise_draws_report_the_smallest_eigenvalue():
+    k = kernel("conditional")
+    values = [np.linalg.eigvalsh(gram) for gram in (k.nngp, k.ntk)]
+    np.testing.assert_allclose(k.smallest_eigenvalue, min(v[0] / v[-1] for v in values), rtol=1e-6)
+    assert kernel("joint").smallest_eigenvalue is None
+
+
+# --- Padding
+
+
+@pytest.mark.parametrize("name", ["features", "pairwise", "conditional"])
+def test_padding_changes_nothing(name):
+    """Neither its content, NaN included, nor how much of it there is."""
+    x = np.full((2, 5, 3), np.nan)
+    x[:, :3] = np.where(MASK[..., None], X, np.nan)
+    mask = np.pad(MASK, ((0, 0), (0, 2)))
+    k, padded = kernel(name), compute(name, x1=x, mask1=mask)
+    if name == "pairwise":  # readout "tokens": as many as came in, zero at padded ones
+        assert padded.ntk.shape == (2, 5, 1, 2)
+        assert not np.any(np.asarray(padded.ntk)[~mask])
+        padded = padded._replace(**{f: padded._asdict()[f][:, :3] for f in padded._fields[:4]})
+    assert same(k, padded)
+
+
+# --- Random numbers
+
+
+def test_one_key_decides_everything():
+    for name in ("features", "features on a block"):
+        assert same(kernel(name), compute(name))
+        assert not same(kernel(name), compute(name, seed=1))
+
+
+def test_what_was_not_asked_for_is_absent():
+    k = kernel("features on a block")
+    assert k.ntk is None
+    assert k.ntk_stderr is None
+    single = compute("features", replicates=1)
+    assert single.nngp_stderr is None
+    assert single.ntk_stderr is None
+    only = compute("features", get="ntk")
+    assert only.nngp is None
+    assert np.array_equal(only.ntk, kernel("features").ntk)
+
+
+@pytest.fixture(scope="module")
+def spreads():
+    """Of 100 keys, by `vmap`, and both samplers: NNGP estimates and their reported errors."""
+    net = InfiniteTransformer(score_scale=1.5)
+
+    def both(key):
+        options = {"draws": 64, "replicates": 8, "get": "nngp", "draw": "joint"}
+        runs = [net(X, key=key, sampler=s, **options) for s in ("independent", "sobol")]
+        return [(k.nngp, k.nngp_stderr) for k in runs]
+
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(0), 100)
+        return jax.jit(jax.vmap(both), compiler_options=LEVEL0)(keys)
+
+
+def test_standard_errors_are_those_seen_over_keys(spreads):
+    for values, errors in spreads:
+        ratio = np.std(values, axis=0, ddof=1) / np.sqrt(np.mean(np.square(errors), 0))
+        assert np.all((ratio > 0.75) & (ratio < 1.33))
+
+
+def test_sobol_points_beat_independent_draws(spreads):
+    (independent, _), (sobol, _) = spreads
+    assert np.all(np.std(sobol, axis=0) < 0.8 * np.std(independent, axis=0))
+    assert np.linalg.norm(np.std(sobol, axis=0)) < 0.5 * np.linalg.norm(np.std(independent, axis=0))
+    gap = np.mean(sobol, 0) - np.mean(independent, 0)
+    assert np.all(np.abs(gap) < 4 * np.std(independent, axis=0) / 10)
+
+
+def test_rank_reports_what_it_leaves_out():
+    net = InfiniteTransformer(depth=2, positions=0.0)
+
+    def leftover(x, rank=2):
+        options = {"draws": 8, "replicates": 2, "draw": "joint", "get": "nngp", "rank": rank}
+        return net(x, key=jax.random.key(0), **options).leftover
+
+    assert 0.01 < leftover(X) < 1
+    assert leftover(np.ones_like(X)) < 1e-12  # one token, over and over: rank 1
+    assert kernel("joint").leftover is None
+
+
+# --- Ways to run
+
+
+@pytest.mark.parametrize("name", ["features", "joint", "conditional"])
+def test_large_problems_run_in_pieces_to_the_same_numbers(name, monkeypatch):
+    for part in ("_block", "_top", "_pairs"):
+        f = getattr(engine, part).__wrapped__
+        static = [a for a in ("plan", "first", "layers", "form") if a in f.__code__.co_varnames]
+        quick = jax.jit(f, static_argnames=static, compiler_options=LEVEL0)
+        monkeypatch.setattr(engine, part, quick)
+    monkeypatch.setattr(engine, "AT_ONCE", 0.0)
+    pieces = compute(name, replicates=2, progress=True)
+    monkeypatch.undo()
+    whole = compute(name, replicates=2)
+    for a, b in zip(pieces[:4], whole[:4], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+PARAMETERS = {"score_scale": 1.5, "sigma_w": 1.2, "sigma_b": 0.3, "positions": 0.7}
+
+
+@pytest.mark.parametrize(("depth", "readout"), [(1, "last"), (2, "mean")])
+def test_jit_and_grad(depth, readout):
+    """Derivatives at a fixed key are those of finite differences, equal inputs included."""
+    x = np.random.default_rng(5).normal(size=(3, 2, 5))
+    x[2] = x[0]
+    options = {"draws": 16, "replicates": 2, "draw": "joint"}
+    weights = np.random.default_rng(6).normal(size=(3, 3))
+
+    def total(parameters, key):
+        net = InfiniteTransformer(depth=depth, readout=readout, **parameters)
+        k = net(x, key=key, **options)
+        return jnp.sum(weights * (k.nngp + k.ntk)), k[:4]
+
+    key = jax.random.key(0)
+    f = jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=LEVEL0)
+    (_, k), slopes = f(PARAMETERS, key)
+    net = InfiniteTransformer(depth=depth, readout=readout, **PARAMETERS)
+    direct = net(x, key=key, **options)
+    for traced, eager in zip(k, direct[:4], strict=True):
+        np.testing.assert_allclose(traced, eager, rtol=1e-9, atol=1e-12)
+    for name, value in PARAMETERS.items():
+        h = 1e-5
+        up, down = (f({**PARAMETERS, name: value + d}, key)[0][0] for d in (h, -h))
+        np.testing.assert_allclose(slopes[name], (up - down) / (2 * h), rtol=1e-5)
