@@ -20,7 +20,7 @@ from theorykit.kernels.result import Kernel
 
 Array = Any
 CHUNKS = 20  # parts that a long list of pairs is done in, for the progress bar
-SPECTRUM = 2048  # rows up to which the smallest eigenvalue is looked for
+SPECTRUM = 1024  # rows up to which the smallest eigenvalue is looked for
 _block = jax.jit(joint_block, static_argnames=("plan", "first"))
 _top = jax.jit(joint_top, static_argnames=("plan", "first"))
 _pairs = jax.jit(pairwise, static_argnames=("plan", "layers", "form"))

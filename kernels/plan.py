@@ -6,7 +6,7 @@ from typing import Any
 DRAWS = ("auto", "joint", "pairwise", "conditional")
 WHOLE = 2**26  # entries of a covariance of all tokens that "auto" will hold at once
 BLOCK = 2**23  # entries of a block of joint draws
-PAIR_BLOCK = 2**19  # entries of a block of a pair's draws: small enough to stay in cache
+PAIR_BLOCK = 2**18  # entries of a block of a pair's draws: small enough to stay in cache
 AT_ONCE = 2e10  # multiplications of a replicate that runs as one compiled computation
 
 

@@ -19,7 +19,7 @@ class Kernel(NamedTuple):
       draw: which form of score draws gave it: "joint", "pairwise", "conditional",
         a mixture such as "joint, pairwise" (one a layer), "networks" (finite ones), or "exact".
       smallest_eigenvalue: of the NNGP and the NTK Gram matrix relative to the largest,
-        where the draw does not guarantee a positive semidefinite one.
+        where the draw does not guarantee a positive semidefinite one; None above 1,024 rows.
       leftover: trace of the covariance that a low-rank factor left out, relative to
         the whole trace, the largest over layers and inputs.
     """
