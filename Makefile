@@ -6,12 +6,12 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test setup lint types pytest clean
+.PHONY: verify test setup lint types pytest oldest clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
 
-test: lint types pytest
+test: lint types pytest oldest
 
 setup: $(UV)
 	@$(UV) sync --quiet
@@ -29,7 +29,11 @@ types: setup
 	cd build/__editable__.*/ && $(abspath $(UV)) run --no-sync mypy --config-file $(CURDIR)/pyproject.toml
 
 pytest: setup
-	$(UV) run --no-sync pytest
+	$(UV) run --no-sync pytest -n 2
+
+# The oldest JAX (and flax, numpy, ...) that pyproject.toml allows, in an environment of its own.
+oldest: $(UV)
+	UV=$(abspath $(UV)) tests/kernels/oldest_jax.sh
 
 clean:
 	rm -rf .venv build dist *.egg-info

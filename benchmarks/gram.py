@@ -11,6 +11,7 @@ import argparse
 import jax
 import jax.numpy as jnp
 from _timing import alternate, report, spread
+
 from theorykit import kernels
 
 

@@ -145,7 +145,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     def block(b):
         a = mechanism.weights(scores(factor, f_rows, source(b), net.score_scale), allowed)
         own = jax.lax.map(lambda i: jnp.diagonal(step(a, i, i, False)[0]), jnp.arange(n))
-        return *jax.lax.map(lambda ij: step(a, *ij, plan.ntk), pairs), own
+        return *jax.lax.map(lambda ij: step(a, ij[0], ij[1], plan.ntk), pairs), own
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
@@ -166,7 +166,7 @@ def on_diagonal(nngp: Array, var: Array, same: Array) -> Array:
 
     They are equal but for rounding, which the angle of two equal tokens would magnify.
     """
-    return jnp.where(same & jnp.eye(*nngp.shape, dtype=bool), var[:, None], nngp)
+    return jnp.where(same & jnp.eye(nngp.shape[0], nngp.shape[1], dtype=bool), var[:, None], nngp)
 
 
 def average(block: Any, zero: Any, count: int) -> Any:

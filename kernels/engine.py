@@ -59,6 +59,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
       tick: called with each finished piece of work.
     """
     n, t = mask.shape
+    values: Any
     f0 = embed(net, x, mask, positions)
     rank = f0.shape[-1]
     one_token = net.readout == "last" and form[-1] == "joint" and not plan.exact
@@ -80,7 +81,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
     i, j = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)
     j = j if n1 == n else j + n1
     if joint == net.depth:
-        at = jnp.asarray(i), jnp.asarray(j)
+        at: Any = jnp.asarray(i), jnp.asarray(j)
         values, lost = _top(net, z, factor, mask, at, key, plan, first)
         left = jnp.maximum(left, lost)
     else:
@@ -127,7 +128,6 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
     positions = placed(net)
     pairs = n * (n + 1) // 2 if n1 == n else n1 * (n - n1)
     form, cost = forms(net, plan, n, pairs, t, d + t * positions)
-    form = tuple(form)
     traced = not known(x, key, net, mask)
     if plan.exact:
         key = jax.random.key(0)  # nothing that is drawn is looked at
@@ -158,8 +158,10 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
     rectangular_or_psd = n1 < n or form[-1] == "joint"
     stderr, smallest = _errors(mean, square, plan, not rectangular_or_psd)
     kernel = Kernel(
-        *mean,
-        *stderr,
+        mean[0],
+        mean[1],
+        stderr[0],
+        stderr[1],
         draws=0 if plan.exact else plan.draws,
         replicates=plan.replicates,
         draw="exact" if plan.exact else ", ".join(dict.fromkeys(form)),

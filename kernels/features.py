@@ -100,7 +100,7 @@ def accumulate(
     return gram, add_product(score, *split(second)) if ntk else None, var
 
 
-def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
+def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
     """Top block of a one-token readout: NNGP, NTK and the trace left out.
 
     Args:
@@ -139,14 +139,14 @@ def feature_top(net: Any, z: State, factor, mask, n1: int, key, plan: Plan, firs
             total = tick(block(b, total))
     else:
         total = jax.lax.fori_loop(0, count, block, total)
-    finish_top = jax.jit(_finish, static_argnames=("n1", "draws", "first"))
-    nngp, ntk = finish_top(net, z, var, row, last, total, n1, count * size, first)
+    nngp, ntk = _finish(net, z, var, row, last, total, n1, count * size, first)
     return nngp, ntk, left
 
 
+@partial(jax.jit, static_argnames=("n1", "draws", "first"))
 def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     gram, score, own = jax.tree.map(lambda a: a / draws, total)
-    gram, score = (None if k is None else matrix(k, n1 == last.size) for k in (gram, score))
+    gram = matrix(gram, n1 == last.size)
     on = jnp.arange(last.size)
     one, two = (on, on) if n1 == on.size else (on[:n1], on[n1:])
     if n1 == on.size:
@@ -154,6 +154,7 @@ def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     ntk = None
     if score is not None:
         # Right after the embedding: S_out + S_out + (3 S + S) o Q(S).
+        score = matrix(score, n1 == last.size)
         ntk = 2 * gram + 4 * net.score_scale**2 * (row[one] @ row[two].T) * score
     y = State(gram, ntk, own[one][:, None], own[two])
     if first:

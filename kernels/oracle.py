@@ -174,12 +174,11 @@ def kernel(
       `order` to `order`.
     """
     with jax.enable_x64(True):
-        inputs = lay_out(
-            *(None if x is None else np.asarray(x, float) for x in (x1, x2)), mask1, mask2
-        )
+        to_float = lambda x: None if x is None else np.asarray(x, float)
+        inputs = lay_out(to_float(x1), to_float(x2), mask1, mask2)
         coarse, fine = (_recursion(net, inputs, m) for m in (2 * order // 3, order))
-    change = tuple(np.abs(f - c) for f, c in zip(fine, coarse, strict=True))
-    return Kernel(*fine, *change, draws=0, draw="oracle")
+    change = [np.abs(f - c) for f, c in zip(fine, coarse, strict=True)]
+    return Kernel(fine[0], fine[1], change[0], change[1], draws=0, draw="oracle")
 
 
 def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:

@@ -125,7 +125,7 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
 
     def state(i, j, ntk) -> State:
         if z is not None:
-            w = z.ntk[i, :, j] if ntk else None
+            w = z.ntk[i, :, j] if ntk and z.ntk is not None else None
             return State(z.nngp[i, :, j], w, z.var2[i][:, None], z.var2[j])
         s = f0[i] @ f0[j].T
         v1, v2 = (jnp.sum(f0[k] ** 2, -1) for k in (i, j))
@@ -153,9 +153,9 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
                 net, h, f, rows, sees, i == j, sources[layer], count, size, plan, first, top
             )
             if not top:
-                masks = Pair((mask[i], mask[j]), (mask[i], mask[i]), (mask[j], mask[j]))
+                m1, m2 = mask[i], mask[j]
                 done = on.map(partial(finish, net), y)
-                on = done.map(lambda s, m: hide(s, *m), masks)
+                on = Pair(hide(done.z12, m1, m2), hide(done.z11, m1, m1), hide(done.z22, m2, m2))
         s, w = (None if k is None else k[rows[0]][:, rows[1]] for k in on.z12[:2])
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
         return read(net, finish(net, before, y), mask[i], mask[j])

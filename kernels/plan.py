@@ -32,7 +32,9 @@ class Plan:
         return blocks, -(-self.draws // blocks)
 
 
-def forms(net: Any, plan: Plan, n: int, pairs: int, t: int, r: int) -> tuple[list[str], float]:
+def forms(
+    net: Any, plan: Plan, n: int, pairs: int, t: int, r: int
+) -> tuple[tuple[str, ...], float]:
     """Return the form of the draws in each layer, and the multiplications of a replicate.
 
     A layer is joint (one set of scores for all inputs) or pairwise. Joint layers come first:
@@ -53,7 +55,7 @@ def forms(net: Any, plan: Plan, n: int, pairs: int, t: int, r: int) -> tuple[lis
         rows = 1 if top and net.readout == "last" else t
         step = (6 if layer == 0 else 12) * rows * t * t if plan.ntk else 2 * rows * t * t
         rank = r if layer == 0 else n * t
-        joint = n * rows * rank * (rank + t)
+        joint: float = n * rows * rank * (rank + t)
         if rows == 1 and not plan.ntk:
             joint += pairs * rank
         else:
@@ -71,4 +73,4 @@ def forms(net: Any, plan: Plan, n: int, pairs: int, t: int, r: int) -> tuple[lis
             form = "pairwise" if pairwise < joint else "joint"
         chosen.append(form)
         total += plan.draws * (joint if form == "joint" else pairwise)
-    return chosen, total
+    return tuple(chosen), total

@@ -23,7 +23,7 @@ def flops(f, *shapes):
     """Return the floating-point operations of the compiled function."""
     lowered = jax.jit(f).lower(*(floats(*s) for s in shapes))
     compiled = lowered.compile({"xla_backend_optimization_level": "0"})
-    return compiled.cost_analysis()["flops"]
+    return dict(compiled.cost_analysis() or {})["flops"]
 
 
 def attention(S1, S2, sigma):
@@ -94,7 +94,7 @@ def kernel_cost_in_draws():
 
 
 def layers(depth):
-    """Return the recursion of `depth` ReLU layers on k11, k12, k22, the covariance of two inputs."""
+    """Return the recursion of `depth` ReLU layers on the covariance k11, k12, k22."""
 
     def recursion(k):
         for _ in range(depth):

@@ -143,8 +143,8 @@ def empirical_ntk(key, width, heads=8):
 
 def infinite_kernels():
     """Return NNGP and NTK between the two inputs, by quadrature."""
-    k = oracle.kernel(InfiniteTransformer(**NETWORK), X[:1], X[1:], order=30)
-    return k.nngp[0, 0], k.ntk[0, 0]
+    nngp, ntk, *_ = oracle.kernel(InfiniteTransformer(**NETWORK), X[:1], X[1:], order=30)
+    return np.asarray(nngp)[0, 0], np.asarray(ntk)[0, 0]
 
 
 @claim(

@@ -8,7 +8,7 @@ python=.venv-oldest/bin/python
 
 # pyproject.toml pins today's versions for everybody else: read from another folder, its
 # [tool.uv] does not count here, so the part that keeps tensorflow out is said again.
-"$uv" venv --quiet --allow-existing --python 3.11 .venv-oldest
+"$uv" venv --quiet --allow-existing --python "${PYTHON:-.venv/bin/python}" .venv-oldest
 printf "%s; sys_platform == 'never'\n" tensorflow tf2jax >.venv-oldest/overrides.txt
 here=$PWD
 (cd / && "$uv" pip install --quiet --python "$here/$python" --resolution lowest-direct \

@@ -125,9 +125,7 @@ class Transformer(nnx.Module):
             ("attention", attention, ("softmax", "identity")),
         ):
             if value not in known:
-                raise ValueError(
-                    f"{name} is one of {', '.join(map(repr, known))}, got {value!r}"
-                )
+                raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {value!r}")
         rngs = nnx.Rngs(params=rngs) if isinstance(rngs, int) else rngs
         dtype = jnp.result_type(float) if dtype is None else dtype
         config = {
@@ -144,9 +142,7 @@ class Transformer(nnx.Module):
         self.embedding = _weight(rngs, features, width, dtype=dtype)
         if positions:
             self.position_table = _weight(rngs, max_tokens, width, dtype=dtype)
-        self.blocks = nnx.List(
-            Block(width, heads, head_size, config, rngs) for _ in range(depth)
-        )
+        self.blocks = nnx.List(Block(width, heads, head_size, config, rngs) for _ in range(depth))
         self.head = _weight(rngs, width, outputs, dtype=dtype)
 
     def hidden(self, x: Array, mask: Array | None = None) -> Array:
