@@ -43,12 +43,12 @@ def tangent(apply, state, xs):
                 "residual": True,
                 "layer_norm": True,
             },
-            {"width": 128},
+            {"width": 96},
         ),
     ],
 )
 def test_networks_average_to_the_kernels(options, sizes):
-    """100 networks with 32 heads. Their mean NTK keeps a bias of order 1 / width + 1 / heads,
+    """64 networks with 32 heads. Their mean NTK keeps a bias of order 1 / width + 1 / heads,
     for which 3% are allowed on top of four standard errors."""
     options = {"score_scale": 1.2, **options}
     template, _ = parts(0, **SIZES | sizes, **options)
@@ -59,12 +59,12 @@ def test_networks_average_to_the_kernels(options, sizes):
         return tangent(template, state, X)
 
     run = quick(lambda keys: jax.lax.map(one, keys))
-    out, ntk = map(np.asarray, run(jax.random.split(jax.random.key(1), 100)))
+    out, ntk = map(np.asarray, run(jax.random.split(jax.random.key(1), 64)))
     exact = oracle.kernel(InfiniteTransformer(**options), X, order=24)
     for values, kernel in ((out[:, :, None] * out[:, None, :], exact.nngp), (ntk, exact.ntk)):
-        stderr = values.std(0, ddof=1) / 10
+        stderr = values.std(0, ddof=1) / 8
         assert np.all(np.abs(values.mean(0) - kernel) < 4 * stderr + 0.03 * np.abs(kernel))
-    assert np.all(ntk.std(0) / 10 < 0.1 * np.abs(exact.ntk).max())
+    assert np.all(ntk.std(0) / 8 < 0.1 * np.abs(exact.ntk).max())
 
 
 def test_empirical_ntk_is_that_of_neural_tangents():
