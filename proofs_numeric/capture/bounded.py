@@ -13,7 +13,7 @@ LENGTHS = dict(at=(8, 32, 128), at_most=0.0, replicates=8, batch=1)
 def kernel(key, T):
     """Return K = Sigma_TT^out(X, X) of one input of T normalised tokens, over 512 draws."""
     F = tokens(1, T)[0]
-    return draws(F, F, normal(key, (512, 4, 4))).mean()
+    return draws(F, F, normal(key, (256, 4, 4))).mean()
 
 
 def cumulant(key, T):
@@ -23,7 +23,7 @@ def cumulant(key, T):
     A Sigma' A', so the cumulant is 3 Var(v) = 3 Var(A Sigma' A') / H.
     """
     F = tokens(1, T)[0]
-    return 3 * draws(F, F, normal(key, (512, 4, 4))).var()
+    return 3 * draws(F, F, normal(key, (256, 4, 4))).var()
 
 
 @claim(

@@ -74,7 +74,7 @@ def covariance_limit():
     a, c, b, e = 0, 1, 2, 3
 
     def covariance(key, width):
-        z = tokens @ normal(key, (8192, 2, width)) / jnp.sqrt(2)
+        z = tokens @ normal(key, (4096, 2, width)) / jnp.sqrt(2)
         K = z @ z.mT / width
         return (K[:, a, b] * K[:, c, e]).mean()
 
@@ -107,7 +107,7 @@ def nngp_step():
     limit = oracle.attention_step(S, S, order=30)[0][1, 0, 1, 1]
 
     def covariance(key, width):
-        embedding, q, k = jnp.split(normal(key, (8192, 6, width)), 3, axis=1)
+        embedding, q, k = jnp.split(normal(key, (4096, 6, width)), 3, axis=1)
         z = tokens[2:] @ embedding / jnp.sqrt(2)
         K = z @ z.mT / width
         L = jnp.linalg.cholesky(K)
@@ -166,7 +166,7 @@ def ntk_step():
         statistic=lambda key: empirical_ntk(key, 32),
         value=ntk,
         within=0.1 * abs(ntk),
-        replicates=256,
+        replicates=128,
         batch=32,
         control=dict(value=2 * nngp),
     )

@@ -15,7 +15,7 @@ L_MLP = 6 / np.pi
 """Lipschitz constant of the erf dual in the max norm: |d/dk12| <= 4/pi, |d/dk11| <= 1/pi."""
 
 size = lambda V: jnp.abs(V).max()
-x, w = np.polynomial.hermite_e.hermegauss(12)
+x, w = np.polynomial.hermite_e.hermegauss(10)
 NODES = np.stack(np.meshgrid(x, x, indexing="ij"), -1).reshape(-1, 2)
 WEIGHTS = np.outer(w, w).ravel() / w.sum() ** 2
 
@@ -49,6 +49,12 @@ def mlp(S):
     return ERF.dual(v[:, None], S, v)
 
 
+def moved_by(step, S, moved):
+    """Return the max-norm distance of what a step makes of two covariances."""
+    before, after = jax.vmap(step)(jnp.stack([S, moved]))
+    return size(after - before)
+
+
 def near(S, R, t):
     """Return Sigma' and a covariance no farther from it than M = ||Sigma'||."""
     R = R * jnp.minimum(1.0, size(S) / jnp.maximum(size(R), 1e-12))
@@ -71,7 +77,7 @@ def attention_lipschitz():
     By quadrature at T = 2. The claim is loose: the control says that 1 alone is too small.
     """
     return inequality(
-        lhs=lambda S, moved: size(attend(moved) - attend(S)),
+        lhs=lambda S, moved: moved_by(attend, S, moved),
         rhs=lambda S, moved: (1 + 30 * size(S) ** 2) * size(moved - S),
         **SEARCH,
         control=dict(rhs=lambda S, moved: size(moved - S)),
@@ -101,7 +107,7 @@ def attention_lipschitz_any_length():
     both = lambda F, E, t: dict(F=bounded(F), G=bounded(F + t * E))
     distance = lambda F, G: size(G @ G.T - F @ F.T)
     return inequality(
-        lhs=lambda F, G: size(sampled_step(G) - sampled_step(F)),
+        lhs=lambda F, G: moved_by(sampled_step, F, G),
         rhs=lambda F, G: (1 + 30 * size(F @ F.T) ** 2) * distance(F, G),
         over=inputs(F=reals("T 6"), E=reals("T 6"), t=interval(0.001, 0.1), T=(4, 24)).map(both),
         cases=16,
@@ -132,7 +138,7 @@ def depth():
     block = lambda S: mlp(attend(S))
     network = lambda S: jax.lax.scan(lambda S, _: (block(S), S), S, length=2)[0]
     return inequality(
-        lhs=lambda S, moved: size(network(moved) - network(S)),
+        lhs=lambda S, moved: moved_by(network, S, moved),
         # erf puts out less than 1, so M = max(||Sigma'||, 1) bounds every layer.
         rhs=lambda S, moved: (
             ((1 + 30 * jnp.maximum(size(S), 1.0) ** 2) * L_MLP) ** 2 * size(moved - S)

@@ -72,7 +72,7 @@ def noise_in_length():
 
     def spread(key, T):
         F, G = tokens(2, T)
-        return draws(F, G, normal(key, (512, 4, 4))).std()
+        return draws(F, G, normal(key, (256, 4, 4))).std()
 
     return rate(
         measure=spread,

@@ -116,7 +116,7 @@ def at_most(lhs, constant, smaller):
 def hessian_blocks():
     """The three blocks of the absolute Hessian are at most 6 M, 6 M and 4 M, here by autodiff.
 
-    True and loose: see the sharp constants 2.113 M and M below. Control: 2 M, 2 M and M/2.
+    True and loose: see the sharp constants 2.113 M and M below. Control: M, M and M/4.
     """
     blocks = lambda s1, s2, V: jax.hessian(f, (0, 1))(s1, s2, V)
     sums = lambda s1, s2, V: [total(b) for row in blocks(s1, s2, V) for b in row]
@@ -126,7 +126,7 @@ def hessian_blocks():
         rhs=bounds(6, 4),
         over=inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(4,)),
         **SEARCH,
-        control=dict(rhs=bounds(2, 0.5)),
+        control=dict(rhs=bounds(1, 0.25)),
     )
 
 
