@@ -90,9 +90,11 @@ class Softmax:
         if not ntk:
             return times(a1, s).reshape(r1, -1) @ flat2.T / n, None
 
-        fields = [s] if w is None else [s, w]
+        # Q sees fields up to a shift of rows and columns, so it is given centred ones: what would
+        # cancel in its four products is taken out before rounding, and put back in the values.
+        fields, shifts = zip(*(_centred(v) for v in ([s] if w is None else [s, w])), strict=True)
         first = jnp.stack([times(a1, v) for v in fields])
-        second = jnp.stack([times(a1, s * v) for v in fields])
+        second = jnp.stack([times(a1, fields[0] * v) for v in fields])
         other = jnp.stack([times(a2, v.T) for v in fields])
         k = len(fields)
         summed = jnp.concatenate([first, second - first[:1] * first]).reshape(-1, n * t2) @ flat2.T
@@ -102,10 +104,25 @@ class Softmax:
         # A product with ones: XLA's sum over the leading axis is several times slower on CPUs.
         squared = jnp.ones(n, both.dtype) @ (both[:, :1] * both).reshape(n, -1)
         q = q - crossed.reshape(r1, k, r2).transpose(1, 0, 2) + squared.reshape(k, r1, r2)
-        out, q = out / n, q * (scale2 / n)
+        q = q * (scale2 / n)
+        mean1, mean2 = a1.mean(1), a2.mean(1)
+        sees1, sees2 = mean1.sum(-1)[:, None], mean2.sum(-1)  # 1, or 0 for a row without tokens
+        out = out / n + jnp.stack(
+            [
+                (mean1 @ rows)[:, None] * sees2 + sees1 * (mean2 @ columns)
+                for rows, columns in shifts
+            ]
+        )
         s_rows = tokens.nngp_rows
         w_rows = s_rows if tokens.ntk_rows is None else tokens.ntk_rows
         return out[0], out[0] + out[-1] + (2 * s_rows + w_rows) * q[0] + s_rows * q[-1]
+
+
+def _centred(field: Array) -> tuple[Array, tuple[Array, Array]]:
+    """Return `field - rows - columns` with small entries, and the rows and columns taken out."""
+    rows = field.mean(1)
+    columns = (field - rows[:, None]).mean(0)
+    return field - rows[:, None] - columns, (rows, columns)
 
 
 @dataclass(frozen=True)
