@@ -18,6 +18,9 @@ if it had no bias, and the time for so many is extrapolated from the measured se
 `bias` is the distance of the mean network from K* beyond its noise (zero if it is within it), seen
 no better than `bias_resolution`; where it exceeds the target no number of networks is enough.
 `scale` is the mean network's component along K*, 1 without bias: that the limit is the same.
+Narrower networks are cheaper for the same noise but further from the limit: vary `--width`,
+`--heads` and `--head-size` to find what suits them best.
+
 Compilation is outside every time. `against_joint` are the times of the others over `joint`'s
 within a round, `against_sobol` over `sobol`'s.
 """
