@@ -22,7 +22,7 @@ from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import State, scores, visible
 
 Array = Any
-PANELS = 16  # row panels of a symmetric product: half of it and 1/32 are computed
+PANELS = 4  # row panels of a symmetric product: more would save work, and copy more
 
 
 def edges(p: int) -> list[int]:
