@@ -108,7 +108,7 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
             )
         parts.append(("x2", x2, _mask("mask2", mask2, x2)))
     for name, x, mask in parts:
-        if known(x, mask) and not np.isfinite(x[mask]).all():
+        if known(x, mask) and not (np.isfinite(x) | ~mask[..., None]).all():
             i, a, c = np.argwhere(~np.isfinite(x) & mask[..., None])[0]
             raise ValueError(
                 f"{name} must be finite at real tokens, but input {i}, token {a}, feature {c} "
@@ -118,10 +118,13 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     t = max(lengths)
     xp = np if known(*(p[1:] for p in parts)) else jnp
     pad = lambda a: xp.pad(a, [(0, 0), (0, t - a.shape[1])] + [(0, 0)] * (a.ndim - 2))
-    x = xp.concatenate([pad(x) for _, x, _ in parts])
-    mask = xp.concatenate([pad(m) for _, _, m in parts])
+    if len(parts) > 1:
+        parts = [(name, pad(x), pad(mask)) for name, x, mask in parts]
+    x = xp.concatenate([x for _, x, _ in parts]) if len(parts) > 1 else x1
+    mask = xp.concatenate([m for _, _, m in parts]) if len(parts) > 1 else mask1
     if known(mask):
         t = int(np.flatnonzero(mask.any(0))[-1]) + 1
         x, mask = x[:, :t], mask[:, :t]
-    x = xp.where(mask[..., None], x, xp.zeros((), x.dtype))
+    if not (known(mask) and mask.all()):
+        x = xp.where(mask[..., None], x, xp.zeros((), x.dtype))
     return Inputs(x, mask, x1.shape[0], (lengths[0], lengths[-1]))
