@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from theorykit.kernels import blocks
-from theorykit.kernels.inputs import lay_out
+from theorykit.kernels.inputs import choice, count, lay_out
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
@@ -81,12 +81,23 @@ def attention_step(
       NNGP and NTK after the layer, (n, T, n, T), zero at padded tokens.
 
     Raises:
-      ValueError: a covariance that is not positive semidefinite.
+      ValueError: a covariance that is not positive semidefinite, wrong shapes or names.
     """
     nngp, ntk = np.asarray(nngp, float), np.asarray(ntk, float)
+    if nngp.ndim != 4 or nngp.shape != nngp.shape[:2] * 2 or ntk.shape != nngp.shape:
+        raise ValueError(
+            "nngp and ntk have one shape (inputs, tokens, inputs, tokens), "
+            f"got {nngp.shape} and {ntk.shape}"
+        )
+    choice("attention", attention, ("softmax", "identity"))
+    if not (np.isfinite(ntk).all() and np.isfinite(score_scale)):
+        raise ValueError(f"ntk and score_scale must be finite, got score_scale {score_scale!r}")
+    count("order", order)
     n, t = nngp.shape[:2]
     positive_semidefinite("nngp", nngp.reshape(n * t, n * t))
     mask = np.ones((n, t), bool) if mask is None else np.asarray(mask)
+    if mask.shape != (n, t) or mask.dtype != bool:
+        raise ValueError(f"mask holds booleans in shape {(n, t)}, got {mask.dtype} {mask.shape}")
     sees = mask[:, :, None] & mask[:, None, :]
     if causal:
         sees = sees & np.tril(np.ones((t, t), bool))

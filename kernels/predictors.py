@@ -28,7 +28,15 @@ class Prediction(NamedTuple):
     condition: Array
 
 
-def _solve(k, y, k_test, noise, jitter, name):
+def _number(name: str, value: Any) -> None:
+    if known(value) and not (
+        np.ndim(value) == 0 and np.isrealobj(value) and np.isfinite(value) and value >= 0
+    ):
+        raise ValueError(f"{name} is a number of at least 0, got {value!r}")
+
+
+def _system(k, y, k_test, jitter=0.0):
+    """Return the arrays of a regression and the spectrum of its kernel, all checked."""
     k, y, k_test = jnp.asarray(k), jnp.asarray(y), jnp.asarray(k_test)
     if k.ndim != 2 or k.shape[0] != k.shape[1]:
         raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
@@ -41,28 +49,40 @@ def _solve(k, y, k_test, noise, jitter, name):
             f"the test kernel has shape (test inputs, {k.shape[0]} training inputs), "
             f"got {k_test.shape}"
         )
-    for what, value in ((name, noise), ("jitter", jitter)):
-        if known(value) and not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{what} is a number of at least 0, got {value!r}")
+    if not jnp.issubdtype(k.dtype, jnp.floating) or k.dtype.itemsize < 4:
+        raise ValueError(f"the training kernel is float32 or float64, got {k.dtype}")
+    for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
+        _finite(name, array)
     values, vectors = jnp.linalg.eigh((k + k.T) / 2)
-    if known(k, y, k_test, values):
-        for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
-            if not bool(jnp.isfinite(array).all()):
-                raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
-        eps = float(jnp.finfo(k.dtype).eps) if jnp.issubdtype(k.dtype, jnp.floating) else 0.0
-        slack = 100 * k.shape[0] * eps * float(jnp.abs(values).max())
-        smallest = float(values[0])
-        if smallest < -slack - (noise + jitter if known(noise, jitter) else 0.0):
+    slack = 100 * k.shape[0] * float(jnp.finfo(k.dtype).eps)
+    if known(k, values):
+        slack *= float(jnp.abs(values).max())
+        if float(jnp.abs(k - k.T).max()) > slack:
+            raise ValueError("the training kernel is a Gram matrix, but it is not symmetric")
+        if known(jitter) and float(values[0]) + jitter < -slack:
             raise ValueError(
                 "the training kernel is not positive semidefinite: its smallest eigenvalue is "
-                f"{smallest:.3g} (a pairwise Monte-Carlo kernel may need more draws, or a jitter)"
+                f"{float(values[0]):.3g} (a pairwise Monte-Carlo kernel needs more draws, or a "
+                f"jitter of {-float(values[0]):.1g})"
             )
-        if known(noise, jitter) and smallest + noise + jitter <= slack and noise + jitter == 0:
-            raise ValueError(
-                "the training kernel is singular to rounding (smallest eigenvalue "
-                f"{smallest:.3g}); give a ridge or a jitter above 0"
-            )
+    return k, y, k_test, values, vectors, slack
+
+
+def _finite(name: str, array: Array) -> None:
+    if known(array) and not bool(jnp.isfinite(array).all()):
+        raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
+
+
+def _solve(k, y, k_test, noise, jitter, name):
+    _number(name, noise)
+    _number("jitter", jitter)
+    k, y, k_test, values, vectors, slack = _system(k, y, k_test, jitter)
     shifted = values + noise + jitter
+    if known(shifted) and float(shifted[0]) <= (slack if noise + jitter == 0 else 0.0):
+        raise ValueError(
+            "the training kernel is singular to rounding (smallest eigenvalue "
+            f"{float(values[0]):.3g}); give a {name} or a jitter above 0"
+        )
     inverse = lambda b: vectors @ ((vectors.T @ b) / shifted.reshape(-1, *[1] * (b.ndim - 1)))
     condition = jnp.max(jnp.abs(shifted)) / jnp.min(jnp.abs(shifted))
     return k_test, inverse(y), inverse, condition
@@ -114,6 +134,7 @@ def gp_posterior(
             f"the kernel of the test inputs has shape {(k_test.shape[0],) * 2}, "
             f"got {k_test_test.shape}"
         )
+    _finite("kernel of the test inputs", k_test_test)
     covariance = k_test_test - k_test @ inverse(k_test.T)
     return Prediction(k_test @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
 
@@ -134,10 +155,21 @@ def gradient_flow(
 
     Returns:
       (P*,) or (P*, outputs).
+
+    Raises:
+      ValueError: as `ridge`; a negative time or step; a singular kernel with `time=None`.
     """
     from theorykit.kernels.tangents import nt
 
-    y = jnp.asarray(y)
+    if time is not None:
+        _number("time", time)
+    _number("learning_rate", learning_rate)
+    k_train, y, k_test, values, _, slack = _system(k_train, y, k_test)
+    if time is None and known(values) and float(values[0]) <= slack:
+        raise ValueError(
+            "the training kernel is singular to rounding (smallest eigenvalue "
+            f"{float(values[0]):.3g}), so training has no end; give a time"
+        )
     columns = y.reshape(y.shape[0], -1)
     predict = nt.predict.gradient_descent_mse(jnp.asarray(k_train), columns, learning_rate)
     zero = jnp.zeros((k_test.shape[0], columns.shape[1]), columns.dtype)

@@ -121,8 +121,8 @@ class InfiniteTransformer:
             counts below 1, unknown names.
         """
         inputs = lay_out(x1, x2, mask1, mask2)
-        get = (get,) if isinstance(get, str) else tuple(get)
-        if not get or set(get) - {"nngp", "ntk"}:
+        get = (get,) if isinstance(get, str) else get
+        if not isinstance(get, (tuple, list, set)) or not get or not set(get) <= {"nngp", "ntk"}:
             raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
         plan = Plan(
             draws=count("draws", draws),
@@ -138,5 +138,7 @@ class InfiniteTransformer:
             raise ValueError(
                 "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
+        elif not engine.is_key(key):
+            raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         result = engine.run(self, inputs, key, plan, progress)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)

@@ -87,7 +87,8 @@ class Claim:
                     control = false.test(
                         Trial(jax.random.fold_in(key, 1), True, memory, second)
                     ).verdict
-            except Exception as error:
+            # A claim that calls sys.exit must not end the run, least of all with exit code 0.
+            except (Exception, SystemExit) as error:
                 outcome = Outcome(Verdict.error, note=explain(error, self.file))
         verdict, note = _weigh(outcome, control)
         return Result(
@@ -126,6 +127,8 @@ def claim(
 
     **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
     """
+    if not isinstance(id, str) or not id:
+        raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
     if expect not in ("holds", "refuted", "inconclusive"):
         raise ValueError(
             f"claim {id}: expect is 'holds', 'refuted' or 'inconclusive', not {expect!r}."
@@ -138,6 +141,8 @@ def claim(
         repairs = id.removesuffix(".repaired")
 
     def register(build: Callable[[], "Check"]) -> Claim:
+        if not hasattr(build, "__code__"):
+            raise ValueError(f"claim {id} decorates {build!r}, which is not a function.")
         made = Claim(
             id=id,
             paper=id.split(".")[0] if paper is None else paper,
@@ -235,7 +240,7 @@ def load(path: str | Path) -> list[Claim]:
         del _registry[id]  # it may have changed since it was last loaded
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         raise ValueError(_import_failure(str(path), error, file)) from error
     finally:
@@ -286,7 +291,7 @@ def _imported(name: str) -> ModuleType:
         raise ValueError(_import_failure(name, error, None)) from error
 
 
-def _import_failure(what: str, error: Exception, file: Path | None) -> str:
+def _import_failure(what: str, error: BaseException, file: Path | None) -> str:
     if isinstance(error, ValueError) and str(error).startswith("two claims have the id"):
         return str(error)
     return f"{what} cannot be imported: {explain(error, file)}."

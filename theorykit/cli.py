@@ -230,7 +230,7 @@ def main() -> None:
     status: Any
     try:
         status = app(standalone_mode=False, prog_name="theorykit")
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))
         status = 2
     except KeyboardInterrupt:

@@ -81,6 +81,8 @@ class RunFolder:
             old = json.loads(file.read_text())
         except ValueError:
             raise ValueError(f"{file} cannot be read as JSON; take a new folder.") from None
+        if not isinstance(old, dict):
+            raise ValueError(f"{file} is not the header of a run; take a new folder.")
         for name, value in header.items():
             if old.get(name) != value:
                 raise ValueError(
@@ -98,7 +100,7 @@ class RunFolder:
                 entry = json.loads(line)
                 result = Result.from_json(entry["result"])
                 self._done[result.id] = (entry["fingerprint"], result)
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise ValueError(
                     f"line {number} of {self._results} is not a result; "
                     "the file was changed from outside. Take a new folder."

@@ -103,7 +103,26 @@ def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
     assert without_seconds(folder / "resumed.json") == without_seconds(folder / "whole.json")
 
 
+SLOW = """
+import time
+from theorykit import claim
+from theorykit.checks import exhaustive
+
+wait = lambda n: time.sleep(0.1) is None
+
+@claim("s.quick")
+def quick():
+    return exhaustive(predicate=lambda n: n < 3, universe=range(3),
+                      control=dict(predicate=lambda n: n < 2))
+
+@claim("s.slow")
+def slow():
+    return exhaustive(predicate=wait, universe=range(3000), control=dict(universe=[]))
+"""
+
+
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(folder):
+    (folder / "my_claims.py").write_text(SLOW)
     process = start(folder, "verify", "my_claims.py", "--run", "run")
     while lines(folder) < 1 and process.poll() is None:
         time.sleep(0.01)
