@@ -40,16 +40,23 @@ def folder(tmp_path):
     return tmp_path
 
 
+# A job in the background of a shell ignores SIGINT, and so would what it starts.
+START = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from theorykit.cli import main
+main()
+"""
+
+
 def start(folder, *arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", "theorykit.cli", *arguments],
+        [sys.executable, "-c", START, *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A job in the background of a shell ignores SIGINT, and so would what it starts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
