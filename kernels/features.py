@@ -18,39 +18,43 @@ from theorykit.kernels import attention, draws
 from theorykit.kernels.attention import Attention
 from theorykit.kernels.blocks import factor_of, finish, normed, rows_of
 from theorykit.kernels.inputs import known
-from theorykit.kernels.plan import BLOCK, Plan
+from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State, scores, visible
 
 Array = Any
-PANELS = 4  # row panels of a symmetric product: more would save work, and copy more
+PANELS = 8  # panels of a symmetric product: 9/16 of it is computed, in products of fair size
+BLOCK = 2**24  # entries of a block of features: long products
 
 
-def edges(p: int) -> list[int]:
-    """Return where the row panels of a symmetric (p, p) matrix begin, and its end."""
-    return [p * k // min(PANELS, p) for k in range(min(PANELS, p) + 1)]
+def tiling(n: int, n1: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return panels of inputs (start, end), and the pairs of panels that are multiplied.
+
+    All inputs with all, of which the upper half, if `n1` is n; else the first `n1` with the rest.
+    """
+    if n1 < n:
+        return [(0, n1), (n1, n)], [(0, 1)]
+    k = min(PANELS, n)
+    cuts = list(pairwise(n * i // k for i in range(k + 1)))
+    return cuts, [(i, j) for i in range(k) for j in range(i, k)]
 
 
-def panels(rows: int, columns: int, symmetric: bool, dtype: Any) -> list[Array]:
-    """Return zeros for the sums of `add_product`: row panels from the diagonal on, or one."""
-    if not symmetric:
-        return [jnp.zeros((rows, columns), dtype)]
-    return [jnp.zeros((end - start, rows - start), dtype) for start, end in pairwise(edges(rows))]
+def zeros(n: int, n1: int, dtype: Any) -> list[Array]:
+    """Return zeros for the sums over draws, one array a pair of panels."""
+    panels, pairs = tiling(n, n1)
+    size = lambda i: panels[i][1] - panels[i][0]
+    return [jnp.zeros((size(i), size(j)), dtype) for i, j in pairs]
 
 
-def add_product(total: list[Array], a: Array, b: Array | None) -> list[Array]:
-    """Add `a b^T` to the sums, or the upper half of `a a^T` if `b` is None."""
-    if b is not None:
-        return [total[0] + a @ b.T]
-    cuts = pairwise(edges(a.shape[0]))
-    return [s + a[i:j] @ a[i:].T for s, (i, j) in zip(total, cuts, strict=True)]
-
-
-def matrix(total: list[Array], symmetric: bool) -> Array:
-    """Return the matrix that the panels are of."""
-    if not symmetric:
-        return total[0]
-    p = total[0].shape[1]
-    upper = jnp.concatenate([jnp.pad(s, ((0, 0), (p - s.shape[1], 0))) for s in total])
+def matrix(tiles: list[Array], n: int, n1: int) -> Array:
+    """Return the matrix that the tiles are of."""
+    if n1 < n:
+        return tiles[0]
+    panels, pairs = tiling(n, n1)
+    of = dict(zip(pairs, tiles, strict=True))
+    k = len(panels)
+    blank = lambda i, j: jnp.zeros_like(of[j, i].T)
+    rows = [[of[i, j] if i <= j else blank(i, j) for j in range(k)] for i in range(k)]
+    upper = jnp.block(rows)
     return jnp.triu(upper) + jnp.triu(upper, 1).T
 
 
@@ -92,12 +96,18 @@ def accumulate(
 
     The first `n1` inputs are the rows, the others the columns; all are both if `n1` is n.
     """
-    phi, second = features(mechanism, f, f_row, allowed, u, scale, ntk)
-    split = lambda a: (a, None) if n1 == f.shape[0] else (a[:n1], a[n1:])
+    n = f.shape[0]
+    panels, pairs = tiling(n, n1)
+    # Features panel by panel: arrays that stay in the allocator, and no slices of large ones.
+    parts = [
+        features(mechanism, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
+    ]
+    add = lambda sums, k: [
+        s + parts[i][k] @ parts[j][k].T for s, (i, j) in zip(sums, pairs, strict=True)
+    ]
     gram, score, var = total
-    gram = add_product(gram, *split(phi))
-    var = var + jnp.sum(phi**2, -1)
-    return gram, add_product(score, *split(second)) if ntk else None, var
+    var = var + jnp.concatenate([jnp.sum(phi**2, -1) for phi, _ in parts])
+    return add(gram, 0), add(score, 1) if ntk else None, var
 
 
 def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
@@ -132,8 +142,8 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
             total, mechanism, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
         )
 
-    zeros = lambda: panels(n1, n - n1, n1 == n, factor.dtype)
-    total = zeros(), zeros() if plan.ntk else None, jnp.zeros(n, factor.dtype)
+    start = lambda: zeros(n, n1, factor.dtype)
+    total = start(), start() if plan.ntk else None, jnp.zeros(n, factor.dtype)
     if known(factor, key, net, mask):
         for b in range(count):
             total = tick(block(b, total))
@@ -146,7 +156,7 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
 @partial(jax.jit, static_argnames=("n1", "draws", "first"))
 def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     gram, score, own = jax.tree.map(lambda a: a / draws, total)
-    gram = matrix(gram, n1 == last.size)
+    gram = matrix(gram, last.size, n1)
     on = jnp.arange(last.size)
     one, two = (on, on) if n1 == on.size else (on[:n1], on[n1:])
     if n1 == on.size:
@@ -154,7 +164,7 @@ def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     ntk = None
     if score is not None:
         # Right after the embedding: S_out + S_out + (3 S + S) o Q(S).
-        score = matrix(score, n1 == last.size)
+        score = matrix(score, last.size, n1)
         ntk = 2 * gram + 4 * net.score_scale**2 * (row[one] @ row[two].T) * score
     y = State(gram, ntk, own[one][:, None], own[two])
     if first:
