@@ -99,7 +99,7 @@ def accumulate(
     n = f.shape[0]
     panels, pairs = tiling(n, n1)
     # Features panel by panel: arrays that stay in the allocator, and no slices of large ones.
-    parts = [
+    parts: list[Any] = [
         features(mechanism, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
     ]
     add = lambda sums, k: [
