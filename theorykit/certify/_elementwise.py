@@ -1,0 +1,488 @@
+"""Rules of the primitives that work entry by entry."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import acb, arb
+
+from theorykit.certify._machine import IN_NUMPY, Doubt, Machine, is_inexact, rule
+from theorykit.certify._numbers import at_least, at_most, ends, monotone, objects, up_to
+
+
+def each(f: Callable[..., Any], *arrays: Any) -> np.ndarray:
+    """Return f entry by entry, as an object array."""
+    made = np.frompyfunc(f, len(arrays), 1)(*arrays)
+    return made if isinstance(made, np.ndarray) else objects(made, ())
+
+
+def exact(eqn: Any) -> bool:
+    """Whether an equation is about integers and truth values only."""
+    return not any(map(is_inexact, (*eqn.invars, *eqn.outvars)))
+
+
+def shape_of(eqn: Any) -> tuple[int, ...]:
+    """Return the shape of an equation's result."""
+    return eqn.outvars[0].aval.shape
+
+
+def is_ball(x: Any) -> bool:
+    """Whether a number is a real ball."""
+    return isinstance(x, arb)
+
+
+# Arithmetic --------------------------------------------------------------------------------
+
+
+@rule("add", "add_any")
+def _add(machine, eqn, x, y):
+    return np.add(x, y) if exact(eqn) else objects(np.add(x, y), shape_of(eqn))
+
+
+@rule("sub")
+def _sub(machine, eqn, x, y):
+    return np.subtract(x, y) if exact(eqn) else objects(np.subtract(x, y), shape_of(eqn))
+
+
+@rule("mul")
+def _mul(machine, eqn, x, y):
+    if exact(eqn):
+        return np.multiply(x, y)
+    if eqn.invars[0] is eqn.invars[1]:
+        return each(lambda a: power(a, 2), x)
+    return objects(np.multiply(x, y), shape_of(eqn))
+
+
+@rule("neg")
+def _neg(machine, eqn, x):
+    return np.negative(x) if exact(eqn) else each(lambda a: -a, x)
+
+
+IN_NUMPY.update({"add", "add_any", "sub", "mul", "neg"})
+
+
+@rule("div")
+def _div(machine, eqn, x, y):
+    return partial(machine, eqn, lambda a, b: a / b, x, y, why="the denominator may be zero")
+
+
+def partial(machine: Machine, eqn: Any, f: Callable[..., Any], *xs: Any, why: str) -> np.ndarray:
+    """Return a function that has no value everywhere; where it may have none, blame the equation."""
+
+    def guarded(*args):
+        made = f(*args)
+        if isinstance(made, arb | acb) and not made.is_finite():
+            if all(not isinstance(a, arb | acb) or a.is_finite() for a in args):
+                machine.blame(eqn, why)
+        return made
+
+    return each(guarded, *xs)
+
+
+def power(x: Any, n: int) -> Any:
+    """Return x^n for an integer n."""
+    if n >= 0 and n % 2 == 0 and is_ball(x) and x.contains(0) and not x.is_exact():
+        return up_to(x.abs_upper() ** n) if n else arb(1)
+    return x**n
+
+
+@rule("integer_pow")
+def _integer_pow(machine, eqn, x):
+    n = eqn.params["y"]
+    return partial(machine, eqn, lambda a: power(a, n), x, why="zero has no negative power")
+
+
+@rule("square")
+def _square(machine, eqn, x):
+    return np.square(x) if exact(eqn) else each(lambda a: power(a, 2), x)
+
+
+@rule("pow")
+def _pow(machine, eqn, x, y):
+    def of(a, b):
+        if isinstance(b, int | np.integer):
+            return power(a, int(b))
+        if b.is_exact() and b.is_integer() and abs(b) < 1 << 30:
+            return power(a, int(b.unique_fmpz()))
+        if is_ball(a) and a == 0 and b > 0:
+            return arb(0)
+        if is_ball(a) and not a < 0 and a.lower() == 0 and b > 0 and is_ball(b):
+            return up_to(max(a.upper() ** b.lower(), a.upper() ** b.upper()).upper())
+        return a**b
+
+    return partial(machine, eqn, of, x, y, why="the base may be zero or negative")
+
+
+# Functions ---------------------------------------------------------------------------------
+
+
+def function(name: str, of: Callable[[Any], Any]) -> None:
+    """Register a function that is defined everywhere."""
+    rule(name)(lambda machine, eqn, x: each(of, x))
+
+
+def edged(name: str, of: Callable[[Any], Any], why: str) -> None:
+    """Register a function that is not defined everywhere."""
+    rule(name)(lambda machine, eqn, x: partial(machine, eqn, of, x, why=why))
+
+
+def method(name: str) -> Callable[[Any], Any]:
+    """Return the function that calls this method."""
+    return lambda x: getattr(x, name)()
+
+
+for name in ("exp", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc"):
+    function(name, method(name))
+function("exp2", lambda x: (x * arb(2).log()).exp())
+function("logistic", lambda x: 1 / (1 + (-x).exp()) if not hasattr(x, "logistic") else x.logistic())
+function("conj", lambda x: x.conjugate() if isinstance(x, acb) else x)
+function("real", lambda x: x.real if isinstance(x, acb) else x)
+function("imag", lambda x: x.imag if isinstance(x, acb) else arb(0))
+function("stop_gradient", lambda x: x)
+
+for name in ("tan", "lgamma", "digamma"):
+    edged(name, method(name), "the argument may be a pole")
+
+
+def log(x: Any) -> Any:
+    """Return the logarithm; that of zero is minus infinity, as in JAX."""
+    return arb.neg_inf() if is_ball(x) and x == 0 else x.log()
+
+
+def root(x: Any) -> Any:
+    """Return the square root; a ball that ends at zero keeps its end."""
+    if is_ball(x) and not x.is_exact() and x.contains(0) and x.lower() >= 0:
+        return up_to(x.upper().sqrt())
+    return x.sqrt()
+
+
+def between(f: Callable[[arb], arb]) -> Callable[[Any], Any]:
+    """Return a function that is monotone on [-1, 1], evaluated at a ball's ends."""
+
+    def of(x):
+        if not is_ball(x):
+            return f(x)
+        low, high = ends(x)
+        return monotone(f, x) if low >= -1 and high <= 1 else f(x)
+
+    return of
+
+
+edged("log", log, "the argument may be zero or negative")
+edged("log1p", method("log1p"), "the argument may be -1 or less")
+edged("sqrt", root, "the argument may be negative")
+edged("rsqrt", lambda x: x.rsqrt(), "the argument may be zero or negative")
+edged("cbrt", lambda x: x.root(3) if not x < 0 else -(-x).root(3), "the sign is not certain")
+edged("acos", between(method("acos")), "the argument may leave [-1, 1]")
+edged("asin", between(method("asin")), "the argument may leave [-1, 1]")
+edged("acosh", method("acosh"), "the argument may be below 1")
+edged("atanh", method("atanh"), "the argument may leave (-1, 1)")
+edged("erf_inv", method("erfinv"), "the argument may leave (-1, 1)")
+
+
+@rule("atan2")
+def _atan2(machine, eqn, y, x):
+    return partial(
+        machine, eqn, lambda b, a: b.atan2(a), y, x, why="the point may lie on the negative axis"
+    )
+
+
+@rule("complex")
+def _complex(machine, eqn, x, y):
+    return each(acb, x, y)
+
+
+# Choice ------------------------------------------------------------------------------------
+
+
+def absolute(machine: Machine, x: Any) -> Any:
+    """Return |x|; a ball astride zero ends there."""
+    if isinstance(x, acb):
+        if not machine.analytic:
+            return abs(x) if x.imag != 0 or not x.imag.is_exact() else absolute(machine, x.real)
+        return x if x.real > 0 else -x if x.real < 0 else acb("nan")
+    if not is_ball(x):
+        return abs(x)
+    if x >= 0:
+        return x
+    return -x if x <= 0 else up_to(x.abs_upper())
+
+
+@rule("abs")
+def _abs(machine, eqn, x):
+    return np.abs(x) if exact(eqn) else each(functools.partial(absolute, machine), x)
+
+
+@rule("sign")
+def _sign(machine, eqn, x):
+    if exact(eqn):
+        return np.sign(x)
+
+    def of(a):
+        if machine.analytic:
+            return acb(1) if a.real > 0 else acb(-1) if a.real < 0 else acb("nan")
+        return (a.real if isinstance(a, acb) else a).sgn()
+
+    return each(of, x)
+
+
+def larger(machine: Machine, x: Any, y: Any) -> Any:
+    """Return max(x, y): one of the two where that is certain, so that it equals it."""
+    if x is y:
+        return x
+    below = machine.field.less(x, y)
+    if below is not None:
+        return y if below else x
+    if machine.field.less(y, x) is False:
+        return y
+    if machine.analytic:
+        return acb("nan")
+    if not (is_ball(x) and is_ball(y)):
+        return hull(x, y)
+    if not (x.is_finite() and y.is_finite()):
+        return x.max(y)
+    if y.is_exact():
+        return at_least(x, y)
+    return at_least(y, x) if x.is_exact() else x.max(y)
+
+
+def smaller(machine: Machine, x: Any, y: Any) -> Any:
+    """Return min(x, y)."""
+    if x is y:
+        return x
+    below = machine.field.less(x, y)
+    if below is not None:
+        return x if below else y
+    if machine.field.less(y, x) is False:
+        return x
+    if machine.analytic:
+        return acb("nan")
+    if not (is_ball(x) and is_ball(y)):
+        return hull(x, y)
+    if not (x.is_finite() and y.is_finite()):
+        return x.min(y)
+    if y.is_exact():
+        return at_most(x, y)
+    return at_most(y, x) if x.is_exact() else x.min(y)
+
+
+def hull(x: Any, y: Any) -> Any:
+    """Return a number that covers both."""
+    if x is y:
+        return x
+    if isinstance(x, acb) or isinstance(y, acb):
+        return acb(x).union(acb(y))
+    return x.union(y)
+
+
+@rule("max")
+def _max(machine, eqn, x, y):
+    if exact(eqn):
+        return np.maximum(x, y)
+    return each(functools.partial(larger, machine), x, y)
+
+
+@rule("min")
+def _min(machine, eqn, x, y):
+    if exact(eqn):
+        return np.minimum(x, y)
+    return each(functools.partial(smaller, machine), x, y)
+
+
+@rule("clamp")
+def _clamp(machine, eqn, low, x, high):
+    if exact(eqn):
+        return np.clip(x, low, high)
+    raised = each(functools.partial(larger, machine), x, np.broadcast_to(low, x.shape))
+    return each(functools.partial(smaller, machine), raised, np.broadcast_to(high, x.shape))
+
+
+@rule("is_finite")
+def _is_finite(machine, eqn, x):
+    def of(a):
+        if a.is_finite():
+            return True
+        # Exact infinity is no number; a ball without bounds may hold any.
+        return False if is_ball(a) and a in (arb.pos_inf(), arb.neg_inf()) else None
+
+    return truths(machine, each(of, x))
+
+
+def truths(machine: Machine, answers: np.ndarray) -> np.ndarray:
+    """Return truth values; one that is open (None) stays so in a hull and raises otherwise."""
+    if any(a is None for a in answers.flat):
+        if not machine.hull:
+            raise Doubt(
+                "the comparison cannot be decided, its two sides overlap; more bits may separate "
+                "them unless they are equal"
+            )
+        return answers
+    return answers.astype(bool)
+
+
+def comparison(name: str, of: Callable[[Machine, Any, Any], bool | None], plain: Any) -> None:
+    """Register a comparison."""
+
+    def compare(machine, eqn, x, y):
+        if exact(eqn) and np.asarray(x).dtype != object and np.asarray(y).dtype != object:
+            return plain(x, y)
+        return truths(machine, each(functools.partial(of, machine), x, y))
+
+    rule(name)(compare)
+    IN_NUMPY.add(name)
+
+
+def negated(answer: bool | None) -> bool | None:
+    """Return not, with a third value."""
+    return None if answer is None else not answer
+
+
+comparison("lt", lambda m, a, b: m.field.less(a, b), np.less)
+comparison("gt", lambda m, a, b: m.field.less(b, a), np.greater)
+comparison("le", lambda m, a, b: negated(m.field.less(b, a)), np.less_equal)
+comparison("ge", lambda m, a, b: negated(m.field.less(a, b)), np.greater_equal)
+comparison("eq", lambda m, a, b: m.field.equal(a, b), np.equal)
+comparison("ne", lambda m, a, b: negated(m.field.equal(a, b)), np.not_equal)
+
+
+def conjunction(a: Any, b: Any) -> bool | None:
+    """Return a and b, with a third value."""
+    if a is False or b is False:
+        return False
+    return None if a is None or b is None else bool(a and b)
+
+
+def disjunction(a: Any, b: Any) -> bool | None:
+    """Return a or b, with a third value."""
+    return negated(conjunction(negated(a), negated(b)))
+
+
+def third(value: Any) -> bool | None:
+    """Return a truth value of numpy's as Python's."""
+    return None if value is None else bool(value)
+
+
+@rule("and")
+def _and(machine, eqn, x, y):
+    if x.dtype != object and y.dtype != object:
+        return np.bitwise_and(x, y)
+    return truths(machine, each(lambda a, b: conjunction(third(a), third(b)), x, y))
+
+
+@rule("or")
+def _or(machine, eqn, x, y):
+    if x.dtype != object and y.dtype != object:
+        return np.bitwise_or(x, y)
+    return truths(machine, each(lambda a, b: disjunction(third(a), third(b)), x, y))
+
+
+@rule("not")
+def _not(machine, eqn, x):
+    return np.invert(x) if x.dtype != object else truths(machine, each(negated, x))
+
+
+IN_NUMPY.update({"and", "or", "not", "max", "min", "square", "abs"})
+
+
+@rule("select_n")
+def _select_n(machine, eqn, which, *cases):
+    which = np.broadcast_to(which, cases[0].shape)
+    if which.dtype != object:
+        made = np.empty(cases[0].shape, dtype=cases[0].dtype)
+        for i, case in enumerate(cases):
+            chosen = which == i
+            made[chosen] = case[chosen]
+        return made
+    if exact(eqn):
+        raise Doubt("an integer depends on a comparison that could not be decided")
+
+    def pick(answer, *options):
+        if answer is not None:
+            return options[int(answer)]
+        if machine.analytic and any(o is not options[0] for o in options):
+            return acb("nan")
+        return functools.reduce(hull, options)
+
+    return each(pick, which, *cases)
+
+
+IN_NUMPY.add("select_n")
+
+
+# Conversion --------------------------------------------------------------------------------
+
+
+@rule("convert_element_type")
+def _convert(machine, eqn, x):
+    source, target = (np.dtype(v.aval.dtype).kind for v in (eqn.invars[0], eqn.outvars[0]))
+    if source in "biu" and target in "biu":
+        if x.dtype == object:
+            raise Doubt("an integer depends on a comparison that could not be decided")
+        return x.astype(eqn.outvars[0].aval.dtype)
+    if source in "biu":
+        if x.dtype == object:
+            zero, one = machine.number(0), machine.number(1)
+            return each(lambda a: hull(zero, one) if a is None else one if a else zero, x)
+        return (
+            machine.array(x.astype(object).astype(float))
+            if _small(x)
+            else each(machine.number, x.astype(object))
+        )
+    if target in "biu":
+        return _to_integers(machine, eqn, x)
+    return each(acb, x) if target == "c" and source != "c" else x  # dtypes do not round here
+
+
+def _small(x: np.ndarray) -> bool:
+    return x.size == 0 or bool(np.abs(x.astype(float)).max() < 2**53)
+
+
+def _to_integers(machine: Machine, eqn: Any, x: np.ndarray) -> np.ndarray:
+    if np.dtype(eqn.outvars[0].aval.dtype).kind == "b":
+        zero = machine.number(0)
+        return truths(machine, each(lambda a: negated(machine.field.equal(a, zero)), x))
+
+    def of(a):
+        low, high = (
+            int(e.floor().unique_fmpz() if e >= 0 else e.ceil().unique_fmpz()) for e in ends(a)
+        )
+        if low != high or (a < 0) != (low < 0) and not a >= 0 and not a <= 0:
+            raise Doubt("the integer that the number rounds to is not certain")
+        return low
+
+    return each(of, x).astype(eqn.outvars[0].aval.dtype)
+
+
+IN_NUMPY.add("convert_element_type")
+
+
+def _rounded(to: Callable[[arb], arb]) -> Callable[..., Any]:
+    def of(x):
+        low, high = (to(e) for e in ends(x))
+        return low if low == high else low.union(high)
+
+    return lambda machine, eqn, x: each(of, x)
+
+
+rule("floor")(_rounded(lambda e: e.floor()))
+rule("ceil")(_rounded(lambda e: e.ceil()))
+
+
+@rule("round")
+def _round(machine, eqn, x):
+    to_even = "EVEN" in str(eqn.params["rounding_method"])
+
+    def nearest(e):
+        down = (e + arb(0.5)).floor()
+        tie = down == e + arb(0.5)
+        if tie and to_even:
+            return 2 * ((e / 2) + arb(0.5)).floor() if (down / 2).is_integer() is False else down
+        return down - 1 if tie and e < 0 else down
+
+    return _rounded(nearest)(machine, eqn, x)
+
+
+rule("reduce_precision", "copy", "copy_p", "optimization_barrier")(
+    lambda machine, eqn, *xs: list(xs)
+)

@@ -1,0 +1,208 @@
+"""Rules of linear algebra: enclosures of what exists and is unique, whatever LAPACK would do."""
+
+from typing import Any
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat
+
+from theorykit.certify._control import call
+from theorykit.certify._machine import (
+    TAKES_UNKNOWN,
+    Doubt,
+    Machine,
+    Unknown,
+    rule,
+)
+from theorykit.certify._numbers import objects
+from theorykit.certify._structure import certainly_less, matrix
+
+MOST_UNKNOWNS = 256
+"""Larger systems are solved as JAX does, not as one matrix."""
+
+
+def batched(x: np.ndarray) -> np.ndarray:
+    """Return the matrices of the last two axes as one batch."""
+    return x.reshape(-1, *x.shape[-2:])
+
+
+@rule("cholesky")
+def _cholesky(machine, eqn, x):
+    made = np.stack([_cholesky_of(machine, a) for a in batched(x)])
+    return made.reshape(x.shape)
+
+
+def _cholesky_of(machine: Machine, a: np.ndarray) -> np.ndarray:
+    n = len(a)
+    low = objects(machine.number(0), a.shape).copy()
+    for j in range(n):
+        left = a[j, j] - sum((low[j, k] ** 2 for k in range(j)), machine.number(0))
+        if machine.field.less(machine.number(0), left) is not True:
+            raise Doubt("the matrix is not certainly positive definite")
+        low[j, j] = left.sqrt()
+        for i in range(j + 1, n):
+            inner = sum((low[i, k] * low[j, k] for k in range(j)), machine.number(0))
+            low[i, j] = (a[i, j] - inner) / low[j, j]
+    return low
+
+
+@rule("triangular_solve")
+def _triangular_solve(machine, eqn, a, b):
+    p = eqn.params
+    made = np.stack([_triangular(machine, x, y, p) for x, y in zip(batched(a), batched(b))])
+    return made.reshape(b.shape)
+
+
+def _triangular(machine: Machine, a: np.ndarray, b: np.ndarray, p: dict[str, Any]) -> np.ndarray:
+    if p["conjugate_a"] and any(isinstance(v, acb) for v in a.flat):
+        raise Doubt("a conjugated triangle has no rule")
+    lower = p["lower"]
+    if p["transpose_a"]:
+        a, lower = a.T, not lower
+    if not p["left_side"]:  # x a = b is a' x' = b'
+        a, b, lower = a.T, b.T, not lower
+    n = len(a)
+    x = np.empty(b.shape, dtype=object)
+    for i in range(n) if lower else range(n - 1, -1, -1):
+        solved = range(i) if lower else range(i + 1, n)
+        row = b[i].copy()
+        for k in solved:
+            row = row - a[i, k] * x[k]
+        x[i] = row if p["unit_diagonal"] else row / a[i, i]
+    return x if p["left_side"] else x.T
+
+
+@rule("lu")
+def _lu(machine, eqn, x):
+    parts = [_lu_of(machine, a) for a in batched(x)]
+    shapes = [v.aval for v in eqn.outvars]
+    made = [np.stack([p[i] for p in parts]).reshape(s.shape) for i, s in enumerate(shapes)]
+    return [made[0], *(m.astype(s.dtype) for m, s in zip(made[1:], shapes[1:]))]
+
+
+def _lu_of(machine: Machine, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    a = a.copy()
+    m, n = a.shape
+    pivots, order = [], np.arange(m)
+    for j in range(min(m, n)):
+        best = j
+        for i in range(j + 1, m):
+            if certainly_less(machine, abs(a[best, j]), abs(a[i, j]), "the pivot"):
+                best = i
+        pivots.append(best)
+        a[[j, best]], order[[j, best]] = a[[best, j]], order[[best, j]]
+        if machine.field.equal(a[j, j], machine.number(0)) is True:
+            continue
+        a[j + 1 :, j] = a[j + 1 :, j] / a[j, j]
+        a[j + 1 :, j + 1 :] = a[j + 1 :, j + 1 :] - np.multiply.outer(a[j + 1 :, j], a[j, j + 1 :])
+    return a, np.asarray(pivots), order
+
+
+TAKES_UNKNOWN.add("custom_linear_solve")
+
+
+@rule("custom_linear_solve")
+def _linear_solve(machine, eqn, *xs):
+    """Solve by the matrix itself, which is found by sending unit vectors through it.
+
+    The solution does not depend on how LAPACK would pivot, so neither does this.
+    """
+    lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+    consts, start = {}, 0
+    for name in ("matvec", "vecmat", "solve", "transpose_solve"):
+        size = getattr(lengths, name)
+        consts[name] = xs[start : start + size]
+        start += size
+    right = xs[start:]
+    for value in (*consts["matvec"], *right):
+        if isinstance(value, Unknown):
+            raise value.why
+    sizes = [b.size for b in right]
+    total = sum(sizes)
+    shapes = [b.shape for b in right]
+    if total > MOST_UNKNOWNS or len(right) != 1:
+        return call(machine, jaxprs.solve, *consts["solve"], *right)
+    zero, one = machine.number(0), machine.number(1)
+    columns = []
+    for k in range(total):
+        unit = objects(zero, (total,)).copy()
+        unit[k] = one
+        (out,) = call(machine, jaxprs.matvec, *consts["matvec"], unit.reshape(shapes[0]))
+        if isinstance(out, Unknown):
+            raise out.why
+        columns.append(out.reshape(-1))
+    A = np.stack(columns, axis=1)
+    return [solved(A, right[0].reshape(-1, 1)).reshape(shapes[0])]
+
+
+def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the solution of A x = b, block by block where A falls apart."""
+    x = np.empty(b.shape, dtype=object)
+    for rows in _blocks(A):
+        block, part = A[np.ix_(rows, rows)], b[rows]
+        kinds = {type(v) for v in (*block.flat, *part.flat)}
+        if not kinds <= {arb, acb}:
+            raise Doubt("these numbers have no linear solver")
+        make = acb_mat if acb in kinds else arb_mat
+        try:
+            x[rows] = matrix(make(block.tolist()).solve(make(part.tolist())))
+        except ZeroDivisionError:
+            raise Doubt("the matrix is not certainly invertible") from None
+    return x
+
+
+def _blocks(A: np.ndarray) -> list[list[int]]:
+    """Return the index sets that the nonzero entries of A connect."""
+    n = len(A)
+    nonzero = np.array([[not (v == 0) for v in row] for row in A])
+    nonzero |= nonzero.T
+    left, found = set(range(n)), []
+    while left:
+        group, front = set(), [min(left)]
+        while front:
+            i = front.pop()
+            if i not in group:
+                group.add(i)
+                front += [j for j in np.flatnonzero(nonzero[i]).tolist() if j not in group]
+        left -= group
+        found.append(sorted(group))
+    return found
+
+
+@rule("eigh")
+def _eigh(machine, eqn, x):
+    """Eigenvalues only: an eigenvector's sign, or its direction among equals, is LAPACK's choice."""
+    if eqn.params.get("subset_by_index") is not None:
+        raise Doubt("a subset of the eigenvalues has no rule")
+    lower = eqn.params["lower"]
+    values = np.stack([_eigenvalues(a if lower else a.T) for a in batched(x)])
+    vectors, spectrum = eqn.outvars
+    why = machine.doubt(eqn, Doubt("eigenvectors are not unique, only eigenvalues are enclosed"))
+    return [Unknown(why), values.reshape(spectrum.aval.shape)]
+
+
+def _eigenvalues(a: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of a symmetric matrix, given by its lower triangle, ascending."""
+    n = len(a)
+    if n == 1:
+        return objects([a[0, 0]], (1,))
+    S = [[a[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]
+    if not all(isinstance(v, arb) for row in S for v in row):
+        raise Doubt("only real symmetric matrices have a rule")
+    if n == 2:
+        mean, half = (S[0][0] + S[1][1]) / 2, (S[0][0] - S[1][1]) / 2
+        away = _hypotenuse(half, S[1][0])
+        return objects([mean - away, mean + away], (2,))
+    try:
+        found = [v.real for v in arb_mat(S).eig(multiple=True)]
+    except (ValueError, ZeroDivisionError):
+        raise Doubt("the eigenvalues cannot be separated; more bits may help") from None
+    lows, highs = sorted(v.lower() for v in found), sorted(v.upper() for v in found)
+    # Of overlapping balls, the k-th smallest lies between the k-th ends.
+    return objects([low.union(high) for low, high in zip(lows, highs, strict=True)], (n,))
+
+
+def _hypotenuse(x: arb, y: arb) -> arb:
+    from theorykit.certify._elementwise import power, root
+
+    square = power(x, 2) + power(y, 2)
+    return root(square.nonnegative_part() if square.contains(0) else square)

@@ -1,0 +1,193 @@
+"""Numbers that carry their error: python-flint's balls, made exactly and compared with care."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import acb, arb, ctx, fmpq, fmpz
+
+LEAST_BITS, MOST_BITS = 16, 1 << 20
+
+_flint = threading.RLock()
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute at this precision; flint's is one a process, so one thread at a time.
+
+    **Raises:** `ValueError` for bits that are not an integer from 16 to 2^20.
+    """
+    if isinstance(bits, bool) or not isinstance(bits, int | np.integer):
+        raise ValueError(f"bits is a whole number of bits, as in bits=128, not {bits!r}.")
+    if not LEAST_BITS <= bits <= MOST_BITS:
+        raise ValueError(
+            f"bits lies between {LEAST_BITS} and {MOST_BITS} (128 is usual), not {bits}."
+        )
+    with _flint, ctx.workprec(int(bits)):
+        yield
+
+
+def ball(value: Any) -> Any:
+    """Return the ball of an exact number (a float is the number that it is), at this precision.
+
+    **Raises:** `ValueError` for NaN, infinity, or text that is no number.
+    """
+    if isinstance(value, arb | acb):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return arb(int(value))
+    if isinstance(value, int | np.integer):
+        return arb(int(value))
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    if isinstance(value, fmpq | fmpz):
+        return arb(value)
+    if isinstance(value, str):
+        return _of_text(value)
+    if isinstance(value, complex | np.complexfloating):
+        return acb(ball(value.real), ball(value.imag))
+    if isinstance(value, float | np.floating) or type(value).__name__ == "bfloat16":
+        number = float(value)
+        if number != number or number in (float("inf"), float("-inf")):
+            raise ValueError(f"{number} is not a number that can be enclosed.")
+        return arb(number)
+    raise ValueError(
+        f"numbers, fractions, decimal strings and balls can be enclosed, not {value!r} "
+        f"({type(value).__name__})."
+    )
+
+
+def _of_text(text: str) -> arb:
+    try:
+        return ball(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        pass
+    try:
+        made = arb(text)
+    except ValueError:
+        made = arb.nan()
+    if not made.is_finite():
+        raise ValueError(f"{text!r} is not a number; write '0.1', '1/3' or '3.14 +/- 0.01'.")
+    return made
+
+
+def constant(value: Any) -> Any:
+    """Return the ball of a constant in a program, where infinity and NaN may stand as well."""
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        return arb.nan() if value != value else arb.pos_inf() if value > 0 else arb.neg_inf()
+    return ball(value)
+
+
+# Edges -------------------------------------------------------------------------------------
+#
+# A ball is a midpoint and a radius, so max(x, 0) of a ball around 0 reaches below 0 again unless
+# the new ball is built to end there. Functions with an edge (sqrt, acos) depend on it.
+
+
+def at_least(x: arb, edge: arb) -> arb:
+    """Return a ball of max(x, edge), x astride the edge, that does not reach below it."""
+    with ctx.workprec(3 * ctx.prec + 64):
+        above = (x - edge).nonnegative_part()
+        return edge + (above + arb(0, _tiny()).nonnegative_part())
+
+
+def at_most(x: arb, edge: arb) -> arb:
+    """Return a ball of min(x, edge), x astride the edge, that does not reach above it."""
+    with ctx.workprec(3 * ctx.prec + 64):
+        below = (edge - x).nonnegative_part()
+        return edge - (below + arb(0, _tiny()).nonnegative_part())
+
+
+def _tiny() -> arb:
+    """Return a radius that keeps sums of [0, r] and numbers of size one exact."""
+    return arb(2) ** (-ctx.prec // 2)
+
+
+def up_to(top: arb) -> arb:
+    """Return the ball [0, top], top > 0."""
+    return arb(0, top).nonnegative_part()
+
+
+def ends(x: arb) -> tuple[arb, arb]:
+    """Return the ends of a ball, exact numbers rounded outward."""
+    return x.lower(), x.upper()
+
+
+def monotone(f: Callable[[arb], arb], x: arb) -> arb:
+    """Return the enclosure of a monotone function, from its values at the ends."""
+    if x.is_exact():
+        return f(x)
+    low, high = ends(x)
+    return f(low).union(f(high))
+
+
+# Comparison --------------------------------------------------------------------------------
+
+
+def less(a: Any, b: Any) -> bool | None:
+    """Return whether a < b, or None where the balls do not tell."""
+    if a is b:
+        return False  # one ball is one number
+    a, b = _real(a), _real(b)
+    if a < b:
+        return True
+    return False if a >= b else None
+
+
+def equal(a: Any, b: Any) -> bool | None:
+    """Return whether a = b, or None where the balls do not tell."""
+    if a is b:
+        return None if a != a and a.is_nan() else True
+    if isinstance(a, acb) or isinstance(b, acb):
+        a, b = acb(a), acb(b)
+        both = equal(a.real, b.real), equal(a.imag, b.imag)
+        return False if False in both else None if None in both else True
+    if a.is_exact() and b.is_exact() and a == b:
+        return True
+    return False if a < b or a > b else None
+
+
+def _real(x: Any) -> arb:
+    return x.real if isinstance(x, acb) else x
+
+
+# Floats ------------------------------------------------------------------------------------
+
+
+def float_below(x: arb) -> float:
+    """Return a float at most the lower end of the ball."""
+    return _outward(x.lower(), -np.inf)
+
+
+def float_above(x: arb) -> float:
+    """Return a float at least the upper end of the ball."""
+    return _outward(x.upper(), np.inf)
+
+
+def _outward(end: arb, way: float) -> float:
+    if not end.is_finite():
+        return way if end.is_nan() else float(end)
+    near = float(end)
+    if not np.isfinite(near):
+        return near if near == way else float(np.nextafter(near, -near))
+    beyond = arb(near) > end if way > 0 else arb(near) < end
+    return near if beyond or arb(near) == end else float(np.nextafter(near, way))
+
+
+def objects(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return an object array of these numbers; a number alone fills the shape."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return values if shape is None else values.reshape(shape)
+    made = np.empty(() if shape is None else shape, dtype=object)
+    if isinstance(values, np.ndarray | list | tuple):
+        flat = made.reshape(-1) if shape is not None else None
+        items = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
+        if flat is None:
+            flat = made = np.empty(len(items), dtype=object)
+        flat[:] = items
+        return made
+    made[...] = values
+    return made
