@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 if _TYPE_CHECKING:
     from theorykit.claims import Claim as Claim
     from theorykit.claims import claim as claim
+    from theorykit.replay import replay as replay
+    from theorykit.results import Certificate as Certificate
     from theorykit.results import Evidence as Evidence
     from theorykit.results import Outcome as Outcome
     from theorykit.results import Result as Result
@@ -27,14 +29,16 @@ if _TYPE_CHECKING:
 _HOME = {
     "Claim": "claims",
     "claim": "claims",
+    "Certificate": "results",
     "Evidence": "results",
     "Outcome": "results",
     "Result": "results",
     "Verdict": "results",
     "Witness": "results",
+    "replay": "replay",
     "verify": "runner",
 }
-_MODULES = ("checks", "domains", "kernels", "nets", "proofs_numeric")
+_MODULES = ("certify", "checks", "domains", "kernels", "nets", "proofs_numeric")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

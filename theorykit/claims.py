@@ -81,7 +81,7 @@ class Claim:
                 first = lambda share: progress(0.7 * share)
                 second = lambda share: progress(0.7 + 0.3 * share)
                 tried = Trial(jax.random.fold_in(key, 0), False, memory, first)
-                outcome = _checked(self.id, check).test(tried)
+                outcome = self._signed(_checked(self.id, check).test(tried))
                 false = check.controlled()
                 if false is not None:
                     control = false.test(
@@ -103,6 +103,18 @@ class Claim:
             note=note,
             seconds=time.perf_counter() - start,
         )
+
+    def _signed(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with a certificate that says how to repeat it."""
+        certificate = outcome.certificate
+        if certificate is None:
+            return outcome
+        arguments = [repr(self.id), *([certificate.call] if certificate.call else [])]
+        if not self.build.__module__.startswith("theorykit.proofs_numeric"):
+            arguments.append(f"file={str(self.file)!r}")
+        program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
+        signed = dataclasses.replace(certificate, program=program)
+        return dataclasses.replace(outcome, certificate=signed)
 
 
 def claim(

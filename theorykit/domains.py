@@ -17,6 +17,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -245,8 +246,14 @@ class Choices(Domain):
         return ()
 
     def finish(self, parameter, sizes, xp):
-        """Look the option up."""
-        return xp.asarray(np.stack(self.options))[parameter]
+        """Look the option up; fractions stay exact where balls are computed with."""
+        if not any(isinstance(o, Fraction) for o in self.options):
+            return xp.asarray(np.stack(self.options))[parameter]
+        if xp is np:
+            return np.array([float(o) for o in self.options])[parameter]
+        from theorykit.certify import exact
+
+        return xp.stack([exact(Fraction(o)) for o in self.options])[parameter]
 
     def structured(self, sizes):
         """Return every option."""

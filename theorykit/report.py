@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from theorykit.claims import Claim
-from theorykit.results import Evidence, Result, Verdict, Witness
+from theorykit.results import Certificate, Evidence, Result, Verdict, Witness
 
 COLOURS = {
     Verdict.holds: "green",
@@ -47,6 +47,8 @@ def table(results: Sequence[Result]) -> Table:
 def measured(result: Result) -> str:
     """Return the number that a check ends with: a ratio, or an estimate with its interval."""
     found = result.outcome
+    if found.evidence == Evidence.certified and result.verdict == Verdict.holds:
+        return f"proved: {found.certificate.where}" if found.certificate else "proved"
     if found.ratio is not None:
         return f"max lhs/rhs {found.ratio:.4g}"
     if found.estimate is None:
@@ -91,7 +93,21 @@ def block(result: Result) -> RenderableType:
         lines.append(Text("  " + result.note))
     if result.outcome.witness is not None:
         lines.append(Text(shown(result.outcome.witness)))
+    if result.outcome.certificate is not None:
+        lines.append(Text(certified(result.outcome.certificate)))
     return Group(*lines)
+
+
+def certified(certificate: Certificate) -> str:
+    """Return a certificate as indented lines: what it says, and the program that repeats it."""
+    at = f" ({certificate.bits} bits)" if certificate.bits else ""
+    lines = [f"# certified: {certificate.how}{at}"]
+    if certificate.lhs is None and certificate.where:
+        lines.append(f"# where: {certificate.where}")
+    if certificate.lhs is not None:
+        lines += [f"# lhs in {certificate.lhs}", f"# rhs in {certificate.rhs}"]
+    lines += certificate.program.split("\n") if certificate.program else []
+    return "\n".join("    " + line for line in lines)
 
 
 def shown(witness: Witness) -> str:

@@ -19,7 +19,7 @@ class Verdict(enum.StrEnum):
 class Evidence(enum.IntEnum):
     """How strong the evidence is, weakest first: `Evidence.sampled < Evidence.searched`.
 
-    `trained` and `certified` have their place in the order; no check yields them yet.
+    `trained` has its place in the order; no check yields it yet.
     """
 
     sampled = 1
@@ -44,13 +44,36 @@ class Witness:
 
 
 @dataclasses.dataclass(frozen=True)
+class Certificate:
+    """Why no rounding can change the verdict.
+
+    **Fields:** `how`, in a sentence; `where`, the point or box that it is about; `bits` of the
+    balls, None for exact arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point;
+    `call`, the arguments that repeat it, and `program`, two lines of Python that do.
+    """
+
+    how: str
+    where: str = ""
+    bits: int | None = None
+    lhs: str | None = None
+    rhs: str | None = None
+    call: str = ""
+    program: str = ""
+
+    def json(self) -> dict[str, Any]:
+        """Return a strict-JSON object without what is not there."""
+        return _without_none(dataclasses.asdict(self))
+
+
+@dataclasses.dataclass(frozen=True)
 class Outcome:
     """What one check found, before its control is weighed.
 
     **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
     inputs, members or replicates were tried; `note`, one sentence; `ratio`, the largest
     lhs / rhs seen, and `tightest`, where; `estimate` with `interval` for statistical checks;
-    `witness` of a refutation; `points`, the fitted (n, mean, standard error) of a rate.
+    `witness` of a refutation; `points`, the fitted (n, mean, standard error) of a rate;
+    `certificate`, if the evidence is certified.
     """
 
     verdict: Verdict
@@ -63,6 +86,7 @@ class Outcome:
     interval: tuple[float, float] | None = None
     witness: Witness | None = None
     points: tuple[tuple[float, float, float], ...] = ()
+    certificate: Certificate | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +127,7 @@ class Result:
             "interval": _plain(found.interval),
             "points": _plain(found.points) or None,
             "cases": found.cases,
+            "certificate": found.certificate.json() if found.certificate else None,
             "note": self.note,
             "seconds": round(self.seconds, 3),
         }
@@ -127,6 +152,7 @@ class Result:
             interval=(_bound(interval[0]), _bound(interval[1])) if interval else None,
             witness=_witness(fields.get("witness")),
             points=tuple((_bound(n), _bound(m), _bound(s)) for n, m, s in fields.get("points", ())),
+            certificate=Certificate(**fields["certificate"]) if fields.get("certificate") else None,
         )
         return cls(
             id=fields["id"],

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import identity, rate
+from theorykit.checks import as_polynomials, identity, rate
 from theorykit.domains import inputs, reals
 from theorykit.kernels import recursion
 from theorykit.kernels.activations import Relu
@@ -198,17 +198,18 @@ def rich_law():
 
     The second moment is exact, from the Jacobian of the draw. Control: the factors exchanged.
     """
-    factors = lambda z, Q, K: (z @ Q / np.sqrt(3), z @ K / np.sqrt(3))  # Lambda = Q Q', K K'
+    factors = lambda z, Q, K: (z @ Q / 2, z @ K / 2)  # Lambda = Q Q', K K'; D = 4
 
     def second_moment(FQ, FK):
         draw = lambda U: recursion.scores(FK[None], FQ[None], U[None], 1.0)[0, :, 0]
-        J = jax.jacobian(draw)(jnp.zeros((3, 3))).reshape(4, 4, 9)
+        J = jax.jacobian(draw)(jnp.zeros((4, 4))).reshape(3, 3, 16)
         return jnp.einsum("acw,bew->acbe", J, J)
 
     product = lambda left, right: jnp.einsum("ab,ce->acbe", left @ left.T, right @ right.T)
     return identity(
         lhs=lambda z, Q, K: second_moment(*factors(z, Q, K)),
         rhs=lambda z, Q, K: product(*factors(z, Q, K)),
-        over=inputs(z=reals("4 3"), Q=reals("3 3"), K=reals("3 3")),
+        over=inputs(z=reals("3 4"), Q=reals("4 4"), K=reals("4 4")),
+        proof=as_polynomials(),
         control=dict(rhs=lambda z, Q, K: product(*factors(z, K, Q))),
     )

@@ -9,14 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import identity, inequality
+from theorykit.checks import as_polynomials, identity, inequality
 from theorykit.domains import inputs, psd, reals
 from theorykit.kernels import draws
 
 cholesky, inv, kron = jnp.linalg.cholesky, jnp.linalg.inv, jnp.kron
 
-# The covariance of T tokens, and that of the tokens of two inputs: any, or well conditioned.
-ONE = inputs(S=psd("T"), T=(3,))
+# The covariance of the tokens of two inputs, well conditioned.
 DEFINITE = inputs(S=psd("2*T", bound=1), T=(2,)).map(lambda S: dict(S=S + 0.1 * jnp.eye(len(S))))
 
 
@@ -89,16 +88,16 @@ def remainder(H):
     assumptions=[r"\Sigma' \succeq 0"],
 )
 def kronecker_draw():
-    """L U L^T has the Kronecker covariance, singular covariances included.
+    """L U L^T has the Kronecker covariance, for any factor L, singular ones included.
 
-    Control: the right factor is not transposed.
+    Both sides are polynomials in L. Control: the right factor is not transposed.
     """
-    L = lambda S: draws.factor(S)[0]
-    law = lambda draw: lambda S, T: covariance(lambda U: draw(L(S), U), T, T)
+    law = lambda draw: lambda L, T: covariance(lambda U: draw(L, U), T, T)
     return identity(
         lhs=law(lambda L, U: L @ U @ L.T),
-        rhs=lambda S: kron(S, S),
-        over=ONE,
+        rhs=lambda L: kron(L @ L.T, L @ L.T),
+        over=inputs(L=reals("T T"), T=(3,)),
+        proof=as_polynomials(),
         control=dict(lhs=law(lambda L, U: L @ U @ L)),
     )
 
@@ -232,30 +231,27 @@ def largest_form(H):
     )
 
 
-def printed_draw(S):
-    """Return the two-step draw (U1, U2) -> scores with everything as printed, possibly complex.
+def printed_root(H):
+    """Return the map U -> Q (sqrt(11' - l l') o Q^-1 U Q^-T) Q^T on 2 x 2 matrices, H = Q l Q^-1.
 
-    H is not symmetric in general, so it has no orthogonal Q; Q^-1 is its inverse, as printed.
+    With the spectral projectors P_i of H it is the sum over i, j of sqrt(1 - l_i l_j) P_i x P_j.
+    H is not symmetric in general, so the eigenvalues may be complex.
     """
-    L1, L2 = (np.linalg.cholesky(block) for block in (blocks(S)[0], blocks(S)[3]))
-    B = np.asarray(regression(S))
-    lam, Q = np.linalg.eig(np.asarray(printed_H(S)))
-    Qi = np.linalg.inv(Q)
-    spread = np.sqrt(1 - np.outer(lam, lam) + 0j)
-
-    def draw(U1, U2):
-        first = L1 @ U1 @ L1.T
-        second = B @ first @ B.T + L2 @ Q @ (spread * (Qi @ U2 @ Qi.T)) @ Q.T @ L2.T
-        return np.concatenate([first.ravel(), second.ravel()])
-
-    return draw
+    mean, half = jnp.trace(H) / 2, (H[0, 0] - H[1, 1]) / 2
+    away = jnp.sqrt(half**2 + H[0, 1] * H[1, 0] + 0j)
+    eigenvalues = mean + away, mean - away
+    # Where H is a multiple of I every direction is an eigenvector.
+    first = (H - eigenvalues[1] * jnp.eye(2)) / jnp.where(away == 0, 1, 2 * away)
+    pairs = list(zip(eigenvalues, (first, jnp.eye(2) - first), strict=True))
+    return sum(jnp.sqrt(1 - l * m) * kron(P, Q) for l, P in pairs for m, Q in pairs)
 
 
 def printed_covariance(S):
-    """Return the real part of the covariance of the printed draw, a sum over all normals."""
-    T = len(S) // 2
-    draw = printed_draw(S)
-    J = np.stack([draw(*U) for U in np.eye(2 * T * T).reshape(-1, 2, T, T)], axis=1)
+    """Return the covariance (its real part) of both inputs' scores, drawn with H as printed."""
+    L1, L2 = (cholesky(block) for block in (blocks(S)[0], blocks(S)[3]))
+    B, first = regression(S), kron(L1, L1)
+    second = kron(L2, L2) @ printed_root(printed_H(S))
+    J = jnp.block([[first, 0 * second], [kron(B, B) @ first, second]])
     return (J @ J.T).real
 
 
@@ -277,9 +273,8 @@ def printed_joint_draw():
     return identity(
         lhs=printed_covariance,
         rhs=score_law,
-        over=inputs(S=psd("2*T", bound=1), T=(2,)).map(lambda S: dict(S=S + 0.1 * np.eye(len(S)))),
+        over=DEFINITE,
         cases=16,
-        traceable=False,
         tol=1e-7,
         control=dict(rhs=lambda S: 2 * score_law(S)),
     )
@@ -324,23 +319,23 @@ def two_steps(S, U, flip):
 def joint_factor():
     """One U for a whole batch draws the scores of all its inputs with the law of eq. (7).
 
-    Singular covariances included: rank 1, rank 2, full. Control: every input has a U of its own.
+    For any factor F, of any rank: 1, 2, full. Both sides are polynomials in F. Control: every input
+    has a U of its own.
     """
-    F = lambda S, P, T: draws.factor(S)[0].reshape(P, T, -1)
     alone = lambda P: jnp.eye(P)[:, None, None, :, None, None]
 
-    def law(S, P, T):
-        n = P * T
-        scores = lambda U: jnp.einsum("iar,rs,ics->iac", F(S, P, T), U, F(S, P, T))
-        return covariance(scores, n, n).reshape(P, T, T, P, T, T)
+    def law(F, P, T):
+        scores = lambda U: jnp.einsum("iar,rs,ics->iac", F, U, F)
+        return covariance(scores, F.shape[-1], F.shape[-1]).reshape(P, T, T, P, T, T)
 
-    def eq7(S, P, T):
-        tokens = S.reshape(P, T, P, T)
-        return jnp.einsum("iajb,icje->iacjbe", tokens, tokens)
+    def eq7(F):
+        S = jnp.einsum("iar,jbr->iajb", F, F)
+        return jnp.einsum("iajb,icje->iacjbe", S, S)
 
     return identity(
         lhs=law,
         rhs=eq7,
-        over=inputs(S=psd("P*T", rank="r"), P=(3,), T=(2,), r=(1, 2, 6)),
-        control=dict(lhs=lambda S, P, T: alone(P) * law(S, P, T)),
+        over=inputs(F=reals("P T r"), P=(3,), T=(2,), r=(1, 2, 6)),
+        proof=as_polynomials(r=(1, 2)),
+        control=dict(lhs=lambda F, P, T: alone(P) * law(F, P, T)),
     )

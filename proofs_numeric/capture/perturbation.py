@@ -5,9 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import identity, inequality
+from theorykit.checks import as_polynomials, identity, inequality
 from theorykit.domains import inputs, interval, psd, reals
-from theorykit.kernels import draws
 from theorykit.proofs_numeric.capture.softmax import f, hessian_sum
 
 size = lambda V: jnp.abs(V).max()
@@ -101,10 +100,10 @@ def printed_row_covariance():
     (Sigma'_11)_aa and (Sigma'_22)_bb there. The printed C need not even be positive semidefinite.
     """
     return identity(
-        lhs=lambda S: rows_of_a_draw(S),
-        rhs=lambda S: row_covariance(S, 0, 1),
-        over=inputs(S=psd("2*T"), T=(2,)),
-        control=dict(rhs=lambda S: -row_covariance(S, 0, 1)),
+        lhs=rows_of_a_draw,
+        rhs=lambda F: row_covariance(F @ F.T, 0, 1),
+        over=inputs(F=reals("2*T r"), T=(2,), r=(1, 4)),
+        control=dict(rhs=lambda F: -row_covariance(F @ F.T, 0, 1)),
     )
 
 
@@ -116,23 +115,27 @@ def printed_row_covariance():
     assumptions=[r"\tilde s = (S_{a\bullet}(X_1), S_{b\bullet}(X_2))"],
 )
 def repaired_row_covariance():
-    """The covariance of the two score rows has each block's own pair of query tokens as factor."""
+    """The covariance of the two score rows has each block's own pair of query tokens as factor.
+
+    Both sides are polynomials in the factor F of the tokens' covariance F F^T.
+    """
     blocks = lambda S: S.reshape(2, len(S) // 2, 2, len(S) // 2)
     queries = lambda S: blocks(S)[[[0], [1]], [[0], [1]], [[0, 1]], [[0, 1]]]
+    law = lambda S: jnp.einsum("ij,icje->icje", queries(S), blocks(S))
     return identity(
-        lhs=lambda S: rows_of_a_draw(S),
-        rhs=lambda S: jnp.einsum("ij,icje->icje", queries(S), blocks(S)),
-        over=inputs(S=psd("2*T"), T=(2, 3)),
-        control=dict(rhs=lambda S: row_covariance(S, 0, 1)),
+        lhs=rows_of_a_draw,
+        rhs=lambda F: law(F @ F.T),
+        over=inputs(F=reals("2*T r"), T=(2, 3), r=(1, 4)),
+        proof=as_polynomials(T=2),
+        control=dict(rhs=lambda F: row_covariance(F @ F.T, 0, 1)),
     )
 
 
-def rows_of_a_draw(S):
+def rows_of_a_draw(F):
     """Return Cov of (row 0 of S(X1), row 1 of S(X2)), exactly, from the draw F U F^T."""
-    n, T = len(S), len(S) // 2
-    F = draws.factor(S)[0]
+    T, r = len(F) // 2, F.shape[1]
     rows = lambda U: jnp.stack([(F @ U @ F.T)[0, :T], (F @ U @ F.T)[T + 1, T:]])
-    J = jax.jacobian(rows)(jnp.zeros((n, n)))
+    J = jax.jacobian(rows)(jnp.zeros((r, r)))
     return jnp.einsum("icuv,jeuv->icje", J, J)
 
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit import claim
-from theorykit.checks import inequality
+from theorykit.checks import inequality, on_box
 from theorykit.domains import inputs, reals
 
 softmax = jax.nn.softmax
@@ -12,7 +12,7 @@ weight = lambda S: softmax(S)[0]
 total = lambda derivative: jnp.abs(derivative).sum()
 size = lambda V: jnp.abs(V).max()
 
-LOGITS = inputs(S=reals("T"), T=(64,))
+LOGITS = inputs(S=reals("T"), T=(2, 64))
 # Logits of two queries, and V = Sigma'(X1, X2), any matrix: M is its largest entry.
 SCORES = inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(12,))
 SEARCH = dict(starts=16, steps=80)
@@ -70,6 +70,7 @@ def first_derivative():
         rhs=lambda S: 2 * weight(S),
         over=LOGITS,
         **SEARCH,
+        proof=on_box(T=2, S=(-1, 1)),
         control=dict(rhs=lambda S: 1.9 * weight(S)),
     )
 
@@ -90,6 +91,7 @@ def second_derivative():
         rhs=lambda S: 6 * weight(S),
         over=LOGITS,
         **SEARCH,
+        proof=on_box(T=2, S=(-1, 1)),
         control=dict(rhs=lambda S: 5.8 * weight(S)),
     )
 

@@ -184,7 +184,12 @@ edged("erf_inv", method("erfinv"), "the argument may leave (-1, 1)")
 @rule("atan2")
 def _atan2(machine, eqn, y, x):
     return partial(
-        machine, eqn, lambda b, a: b.atan2(a), y, x, why="the point may lie on the negative axis"
+        machine,
+        eqn,
+        lambda b, a: arb.atan2(b, a) if is_ball(b) else b.atan2(a),
+        y,
+        x,
+        why="the point may lie on the negative axis",
     )
 
 
@@ -239,7 +244,7 @@ def larger(machine: Machine, x: Any, y: Any) -> Any:
     if machine.analytic:
         return acb("nan")
     if not (is_ball(x) and is_ball(y)):
-        return hull(x, y)
+        return x.max(y) if hasattr(x, "max") else hull(x, y)
     if not (x.is_finite() and y.is_finite()):
         return x.max(y)
     if y.is_exact():
@@ -259,7 +264,7 @@ def smaller(machine: Machine, x: Any, y: Any) -> Any:
     if machine.analytic:
         return acb("nan")
     if not (is_ball(x) and is_ball(y)):
-        return hull(x, y)
+        return x.min(y) if hasattr(x, "min") else hull(x, y)
     if not (x.is_finite() and y.is_finite()):
         return x.min(y)
     if y.is_exact():

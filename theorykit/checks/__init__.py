@@ -3,6 +3,8 @@
 from theorykit.checks._base import Check as Check
 from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
+from theorykit.checks._certificates import as_polynomials as as_polynomials
+from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
@@ -14,10 +16,12 @@ __all__ = [
     "Check",
     "ClaimError",
     "Trial",
+    "as_polynomials",
     "construction",
     "exhaustive",
     "expectation",
     "identity",
     "inequality",
+    "on_box",
     "rate",
 ]

@@ -56,6 +56,10 @@ class Check(abc.ABC):
     def test(self, trial: Trial) -> Outcome:
         """Try the claim; called in a float64 scope."""
 
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Run only what makes the evidence certified; None where the check has no such thing."""
+        return None
+
     @abc.abstractmethod
     def describe(self) -> str:
         """Return one line: what is tried, where, and under which budget."""

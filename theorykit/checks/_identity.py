@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, Trial
+from theorykit.checks._certificates import AsPolynomials, certify_witness, proved_as_polynomials
 from theorykit.checks._sides import NOTHING, Side, Sides
-from theorykit.domains import Case, Inputs
+from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
 from theorykit.shrink import shrink
 
@@ -28,6 +30,7 @@ class Identity(Check):
     - `tol`: the largest error allowed; `floor`: see above.
     - `cases`: how many random cases at each size, beside the structured ones.
     - `batch`, `traceable`: as for `inequality`.
+    - `proof`: `as_polynomials(...)`, to prove it exactly once the cases have agreed.
     """
 
     lhs: Side
@@ -38,6 +41,7 @@ class Identity(Check):
     cases: int = 64
     batch: int = 64
     traceable: bool = True
+    proof: AsPolynomials | None = None
 
     evidence = Evidence.sampled
 
@@ -48,7 +52,7 @@ class Identity(Check):
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
         for number, sizes in enumerate(settings):
             batch = self.batch if self.over.arguments else 1
-            sides = Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
+            sides = self._sides(sizes, trial, batch)
             count = self.cases if self.over.arguments else 0
             latents = self.over.cases(trial.rng(number), sizes, count)
             points = [self.over.squash(z, np) for z in latents]
@@ -60,7 +64,26 @@ class Identity(Check):
                 return self._refuted(sides, points[worst], error[worst], grade, tried)
             trial.progress((number + 1) / len(settings))
         note = f"Largest relative error {largest:.1e}."
-        return Outcome(Verdict.holds, grade, tried, note, estimate=largest)
+        found = Outcome(Verdict.holds, grade, tried, note, estimate=largest)
+        return found if trial.is_control else self._proved(found, trial)
+
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Prove it as polynomials, without a case."""
+        return self._proved(Outcome(Verdict.holds, self.evidence), trial) if self.proof else None
+
+    def _proved(self, found: Outcome, trial: Trial) -> Outcome:
+        if self.proof is None:
+            return found
+        return proved_as_polynomials(found, self.proof, lambda s: self._sides(s, trial))
+
+    def _sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
+        return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
+
+    def _surely(self, left: Balls, right: Balls) -> np.ndarray:
+        """Return by how much the balls differ, tolerance taken off, at least."""
+        pairs = list(zip(left.array, right.array, strict=True))
+        size = max(self.floor, *(float_above(abs(x)) for pair in pairs for x in pair))
+        return np.array([float_below(abs(a - b) - self.tol * size) for a, b in pairs])
 
     def _measure(self, sides: Sides, points: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
         left, right = sides.evaluate(points)
@@ -94,11 +117,15 @@ class Identity(Check):
         worst, entry = self._errors(left, right)
         witness = sides.witness(point, int(entry[0]))
         note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
-        return Outcome(
+        found = Outcome(
             Verdict.refuted, grade, tried, note, estimate=float(worst[0]), witness=witness
         )
+        if sides.trial.is_control:
+            return found
+        return certify_witness(found, sides, point, self._surely)
 
     def describe(self) -> str:
         """Return the domain and the budget."""
         where = f"over {self.over}: {self.cases} random cases a size" if self.over.arguments else ""
-        return f"identity {where} to {self.tol:g}".replace("  ", " ")
+        proof = f"; proved for {self.proof.text(self.over)}" if self.proof else ""
+        return f"identity {where} to {self.tol:g}{proof}".replace("  ", " ")

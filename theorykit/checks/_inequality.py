@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from theorykit.certify import Balls, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, Trial
+from theorykit.checks._certificates import OnBox, certify_witness, proved_on_box
 from theorykit.checks._sides import NOTHING, Side, Sides
-from theorykit.domains import Case, Inputs
+from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
 from theorykit.shrink import shrink
 
@@ -37,8 +39,11 @@ class Inequality(Check):
     - `starts`, `steps`: the attack's budget at each size; `starts=0` leaves it out.
     - `batch`: how many cases are evaluated at once; smaller takes less memory.
     - `traceable`: False for sides that JAX cannot trace; there is no attack then.
+    - `proof`: `on_box(...)`, to prove it there once the search has failed to break it.
 
-    The ratio that is reported is the largest lhs / rhs seen where rhs > 0.
+    A witness is enclosed in ball arithmetic, and its refutation graded `certified` if the violation
+    is certain, tolerance included. The ratio that is reported is the largest lhs / rhs seen where
+    rhs > 0.
     """
 
     lhs: Side
@@ -51,6 +56,7 @@ class Inequality(Check):
     steps: int = 200
     batch: int = 64
     traceable: bool = True
+    proof: OnBox | None = None
 
     evidence = Evidence.searched
 
@@ -62,7 +68,7 @@ class Inequality(Check):
         tried = informative = 0
         settings = self.over.settings()
         for number, sizes in enumerate(settings):
-            sides = Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
+            sides = self._sides(sizes, trial)
             rng = trial.rng(number)
             latents = self.over.cases(rng, sizes, self.cases)
             points = [self.over.squash(z, np) for z in latents]
@@ -89,7 +95,26 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        return Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+        found = Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+        return found if trial.is_control else self._proved(found, trial)
+
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Prove it on its box, without a search."""
+        return self._proved(Outcome(Verdict.holds, self.evidence), trial) if self.proof else None
+
+    def _proved(self, found: Outcome, trial: Trial) -> Outcome:
+        if self.proof is None:
+            return found
+        return proved_on_box(found, self.proof, lambda s: self._sides(s, trial), self._surely)
+
+    def _sides(self, sizes: Sizes, trial: Trial) -> Sides:
+        return Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
+
+    def _surely(self, left: Balls, right: Balls) -> np.ndarray:
+        """Return by how much the balls violate the inequality, tolerance included, at least."""
+        pairs = zip(left.array, right.array, strict=True)
+        beyond = [a - b - self.tol * (abs(a) + abs(b)) - self.floor for a, b in pairs]
+        return np.array([float_below(x) for x in beyond])
 
     def _measure(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
@@ -135,7 +160,10 @@ class Inequality(Check):
         _, entry = self._measure(sides, [point], _Tightest())
         witness = sides.witness(point, int(entry[0]))
         note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
-        return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+        found = Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+        if sides.trial.is_control:
+            return found
+        return certify_witness(found, sides, point, self._surely)
 
     def _measure_quietly(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
@@ -152,7 +180,8 @@ class Inequality(Check):
     def describe(self) -> str:
         """Return the domain and the budget."""
         search = f", then {self.starts} starts of {self.steps} steps" if self.starts else ""
-        return f"inequality over {self.over}: {self.cases} random cases a size{search}"
+        proof = f"; proved for {self.proof.text(self.over)}" if self.proof else ""
+        return f"inequality over {self.over}: {self.cases} random cases a size{search}{proof}"
 
 
 class _Tightest:

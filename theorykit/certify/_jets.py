@@ -1,0 +1,198 @@
+"""Numbers that carry their derivatives: a ball, and a ball for each partial derivative.
+
+Derivatives are taken here, number by number, and not by JAX: `stop_gradient` and custom rules may
+say something else than the derivative, and a mean value theorem needs the derivative itself. Where
+a function may jump, the slope is given up (None) while the value stays.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from flint import arb
+
+from theorykit.certify import _elementwise as on_balls
+from theorykit.certify._machine import Field, Machine
+from theorykit.certify._numbers import constant, equal, less
+
+_plain = Machine()
+
+Slopes = tuple[arb, ...] | None
+"""Partial derivatives; () is a constant's, None says that there may be a jump."""
+
+
+class Jet:
+    """A value and its partial derivatives, each enclosed over a box."""
+
+    __slots__ = ("slopes", "value")
+
+    def __init__(self, value: arb, slopes: Slopes = ()):
+        self.value, self.slopes = value, slopes
+
+    # Arithmetic
+
+    def __add__(self, other: "Jet") -> "Jet":
+        return Jet(self.value + other.value, _plus(self.slopes, other.slopes))
+
+    def __sub__(self, other: "Jet") -> "Jet":
+        return self + -other
+
+    def __neg__(self) -> "Jet":
+        return Jet(-self.value, _scaled(self.slopes, arb(-1)))
+
+    def __mul__(self, other: "Jet") -> "Jet":
+        if self is other:
+            return self**2
+        slopes = _plus(_scaled(self.slopes, other.value), _scaled(other.slopes, self.value))
+        return Jet(self.value * other.value, slopes)
+
+    def __truediv__(self, other: "Jet") -> "Jet":
+        value = self.value / other.value
+        return Jet(
+            value,
+            _scaled(_plus(self.slopes, _scaled(other.slopes, -value)), 1 / other.value),
+        )
+
+    def __rtruediv__(self, one: int) -> "Jet":
+        return Jet(arb(one)) / self
+
+    def __radd__(self, other: int) -> "Jet":
+        return Jet(arb(other)) + self
+
+    def __pow__(self, n: Any) -> "Jet":
+        if isinstance(n, Jet):
+            if n.slopes != ():
+                return (n * self.log()).exp()
+            value = n.value
+            if value.is_exact() and value.is_integer() and abs(value) < 1 << 30:
+                return self ** int(value.unique_fmpz())
+            return self._chain(lambda x: x**value, lambda x: value * x ** (value - 1))
+        if n == 0:
+            return Jet(arb(1))
+        return self._chain(lambda x: on_balls.power(x, n), lambda x: n * on_balls.power(x, n - 1))
+
+    def _chain(self, f: Callable[[arb], arb], derivative: Callable[[arb], arb]) -> "Jet":
+        value = f(self.value)
+        if not self.slopes:
+            return Jet(value, self.slopes)
+        return Jet(value, _scaled(self.slopes, derivative(self.value)))
+
+    # Functions
+
+    def exp(self) -> "Jet":
+        value = self.value.exp()
+        return Jet(value, _scaled(self.slopes, value))
+
+    def expm1(self) -> "Jet":
+        return self._chain(lambda x: x.expm1(), lambda x: x.exp())
+
+    def log(self) -> "Jet":
+        return self._chain(on_balls.log, lambda x: 1 / x)
+
+    def log1p(self) -> "Jet":
+        return self._chain(lambda x: x.log1p(), lambda x: 1 / (1 + x))
+
+    def sin(self) -> "Jet":
+        return self._chain(lambda x: x.sin(), lambda x: x.cos())
+
+    def cos(self) -> "Jet":
+        return self._chain(lambda x: x.cos(), lambda x: -x.sin())
+
+    def tan(self) -> "Jet":
+        return self._chain(lambda x: x.tan(), lambda x: 1 / x.cos() ** 2)
+
+    def sinh(self) -> "Jet":
+        return self._chain(lambda x: x.sinh(), lambda x: x.cosh())
+
+    def cosh(self) -> "Jet":
+        return self._chain(lambda x: x.cosh(), lambda x: x.sinh())
+
+    def tanh(self) -> "Jet":
+        return self._chain(lambda x: x.tanh(), lambda x: 1 / x.cosh() ** 2)
+
+    def logistic(self) -> "Jet":
+        of = lambda x: 1 / (1 + (-x).exp())
+        return self._chain(of, lambda x: of(x) * of(-x))
+
+    def asin(self) -> "Jet":
+        return self._chain(on_balls.between(lambda x: x.asin()), lambda x: (1 - x * x).rsqrt())
+
+    def acos(self) -> "Jet":
+        return self._chain(on_balls.between(lambda x: x.acos()), lambda x: -(1 - x * x).rsqrt())
+
+    def atan(self) -> "Jet":
+        return self._chain(lambda x: x.atan(), lambda x: 1 / (1 + on_balls.power(x, 2)))
+
+    def atan2(self, x: "Jet") -> "Jet":
+        square = on_balls.power(self.value, 2) + on_balls.power(x.value, 2)
+        slopes = _plus(_scaled(self.slopes, x.value), _scaled(x.slopes, -self.value))
+        return Jet(arb.atan2(self.value, x.value), _scaled(slopes, 1 / square))
+
+    def erf(self) -> "Jet":
+        return self._chain(lambda x: x.erf(), _bell)
+
+    def erfc(self) -> "Jet":
+        return self._chain(lambda x: x.erfc(), lambda x: -_bell(x))
+
+    def sqrt(self) -> "Jet":
+        return self._chain(on_balls.root, lambda x: x.rsqrt() / 2)
+
+    def rsqrt(self) -> "Jet":
+        return self._chain(lambda x: x.rsqrt(), lambda x: -x.rsqrt() / x / 2)
+
+    # Choice
+
+    def __abs__(self) -> "Jet":
+        return self._chain(lambda x: on_balls.absolute(_plain, x), lambda x: x.sgn())
+
+    def sgn(self) -> "Jet":
+        sign = self.value.sgn()
+        return Jet(sign, () if sign.is_exact() else None)
+
+    def max(self, other: "Jet") -> "Jet":
+        """Return the larger: continuous, so its slopes lie among those of the two."""
+        value = on_balls.larger(_plain, self.value, other.value)
+        return Jet(value, _united(self.slopes, other.slopes))
+
+    def min(self, other: "Jet") -> "Jet":
+        value = on_balls.smaller(_plain, self.value, other.value)
+        return Jet(value, _united(self.slopes, other.slopes))
+
+    def union(self, other: "Jet") -> "Jet":
+        """Cover two branches; between them the function may jump."""
+        return Jet(self.value.union(other.value), None)
+
+    def is_finite(self) -> bool:
+        return bool(self.value.is_finite())
+
+
+def _bell(x: arb) -> arb:
+    return 2 * (-on_balls.power(x, 2)).exp() / arb.pi().sqrt()
+
+
+def _plus(a: Slopes, b: Slopes) -> Slopes:
+    if a is None or b is None:
+        return None
+    if not a or not b:
+        return a or b
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def _scaled(a: Slopes, factor: arb) -> Slopes:
+    return a if not a else tuple(x * factor for x in a)
+
+
+def _united(a: Slopes, b: Slopes) -> Slopes:
+    if a is None or b is None:
+        return None
+    if not a and not b:
+        return ()
+    a = a or (arb(0),) * len(b or ())
+    b = b or (arb(0),) * len(a)
+    return tuple(x.union(y) for x, y in zip(a, b, strict=True))
+
+
+JETS = Field(
+    constant=lambda value: value if isinstance(value, Jet) else Jet(constant(value)),
+    less=lambda a, b: False if a is b else less(a.value, b.value),
+    equal=lambda a, b: True if a is b else equal(a.value, b.value),
+)

@@ -1,0 +1,70 @@
+"""Prove that two functions are the same polynomial: exact, for all reals at once."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+from flint import Ordering, fmpq, fmpq_mpoly_ctx
+
+from theorykit.certify._enclose import Program
+from theorykit.certify._machine import Field, Machine, NotCertifiable
+from theorykit.certify._prove import _rows
+
+
+def rational(value: Any) -> Any:
+    """Return a constant as the exact rational that it is; polynomials pass."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return fmpq(int(value))
+    if isinstance(value, float | np.floating | Fraction):
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
+            raise NotCertifiable(f"{value} is no coefficient of a polynomial.")
+        exact = Fraction(value)
+        return fmpq(exact.numerator, exact.denominator)
+    if isinstance(value, fmpq):
+        return value
+    raise NotCertifiable(f"{value!r} is no rational number, so no coefficient of a polynomial.")
+
+
+def _less(a: Any, b: Any) -> bool | None:
+    both = isinstance(a, fmpq) and isinstance(b, fmpq)
+    return bool(a < b) if both else None
+
+
+def _equal(a: Any, b: Any) -> bool | None:
+    if isinstance(a, fmpq) and isinstance(b, fmpq):
+        return bool(a == b)
+    return True if a - b == 0 else None  # two polynomials may meet somewhere
+
+
+POLYNOMIALS = Field(rational, _less, _equal)
+
+
+def identical(
+    identity: Callable[..., tuple[Any, Any]], shapes: Mapping[str, tuple[int, ...]]
+) -> bool:
+    """Whether two sides are the same polynomial of their arguments, entry by entry.
+
+    The sides are run on polynomials with rational coefficients, so equality is for all values of
+    the arguments. Gradients and Jacobians of polynomials are polynomials too.
+
+    **Arguments:** `identity`: called with the arguments by name, returns (lhs, rhs); `shapes`: a
+    shape an argument.
+
+    **Raises:** `NotCertifiable` if a side is not a polynomial with rational coefficients.
+    """
+    names = [f"{k}{i}" for k, s in shapes.items() for i in range(int(np.prod(s)))]
+    ring = fmpq_mpoly_ctx.get(names or ["x"], Ordering.lex)
+    variables = iter(ring.gens())
+    leaves = []
+    for shape in shapes.values():
+        array = np.empty(shape, dtype=object)
+        for where in np.ndindex(array.shape):
+            array[where] = next(variables)
+        leaves.append(array)
+    named = lambda *xs: identity(**dict(zip(shapes, xs, strict=True)))
+    like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
+    program = Program.trace(lambda *xs: _rows(named(*xs)), like)
+    left, right = program.run(Machine(field=POLYNOMIALS), leaves)
+    return all(a - b == 0 for a, b in zip(left.flat, right.flat, strict=True))

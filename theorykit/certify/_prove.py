@@ -1,0 +1,336 @@
+"""Prove an inequality on a box: cut the box up until the enclosures of the pieces decide."""
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flint import arb
+
+from theorykit.certify._enclose import Balls, Program, number_array
+from theorykit.certify._jets import JETS, Jet
+from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._numbers import float_above, float_below, precision
+
+Box = dict[str, tuple[Any, Any]]
+
+BUDGET = 2000
+"""Pieces that are looked at, unless more are asked for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What branch and bound found.
+
+    **Fields:** `status`, "proved", "refuted" or "undecided"; `boxes`, the pieces looked at;
+    `slack`, a proven lower bound of rhs - lhs on the box, if proved; `point` of a refutation, exact
+    floats by name, with `lhs` and `rhs` enclosed there; `left`, the pieces that are undecided, and
+    `share`, how much of the box's volume they hold; `why`, the last thing that could not be
+    certified, if any.
+    """
+
+    status: str
+    boxes: int
+    bits: int
+    slack: float | None = None
+    point: dict[str, Any] | None = None
+    lhs: Balls | None = None
+    rhs: Balls | None = None
+    left: tuple[Box, ...] = ()
+    share: float = 0.0
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return self.status == "proved"
+
+    def __str__(self) -> str:
+        if self.status == "proved":
+            return (
+                f"proved on {self.boxes} pieces at {self.bits} bits; rhs - lhs >= {self.slack:.3g}"
+            )
+        if self.status == "refuted":
+            return f"refuted at {self.point}: lhs = {self.lhs}, rhs = {self.rhs}"
+        why = f"; {self.why}" if self.why else ""
+        return f"undecided on {self.share:.2g} of the box after {self.boxes} pieces{why}"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Piece:
+    """A part of the box: exact ends a variable, and its share of the volume."""
+
+    low: tuple[arb, ...]
+    high: tuple[arb, ...]
+    share: Fraction
+
+    def balls(self) -> list[arb]:
+        return [a if a is b else a.union(b) for a, b in zip(self.low, self.high, strict=True)]
+
+    def middle(self) -> list[arb]:
+        return [
+            a if a is b else ((a + b) / 2).mid() for a, b in zip(self.low, self.high, strict=True)
+        ]
+
+    def halves(self, i: int) -> "list[_Piece]":
+        cut = ((self.low[i] + self.high[i]) / 2).mid()
+        half = self.share / 2
+        return [
+            _Piece(self.low, _with(self.high, i, cut), half),
+            _Piece(_with(self.low, i, cut), self.high, half),
+        ]
+
+    def face(self, i: int, low: bool) -> "_Piece":
+        end = self.low[i] if low else self.high[i]
+        return _Piece(_with(self.low, i, end), _with(self.high, i, end), self.share)
+
+
+def prove(
+    inequality: Callable[..., tuple[Any, Any]],
+    box: Mapping[str, tuple[Any, Any]],
+    budget: int = BUDGET,
+    *,
+    bits: int = 64,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Proof:
+    """Prove lhs <= rhs, entry by entry, for all points of a box, or find a point where it fails.
+
+    Branch and bound: a piece of the box is done when the enclosure of rhs - lhs is not negative,
+    from the natural enclosure or from the mean value form g(c) + g'(box)(box - c). Where rhs - lhs
+    is monotone in a variable, its face stands for the piece. Other pieces are halved. There is no
+    tolerance, so an equality inside the box is left undecided.
+
+    **Arguments:** `inequality`: called with the box's variables by name, returns (lhs, rhs):
+    numbers, arrays or lists of arrays; `box`: (low, high) a variable, numbers or arrays of one
+    shape; `budget`: how many pieces to look at.
+
+    **Raises:** `ValueError` for a box that is empty, reversed, or not finite.
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise ValueError(f"budget is how many pieces to look at, at least 1, not {budget!r}.")
+    with precision(bits):
+        whole, shapes = _read(box)
+        search = _Search(inequality, shapes)
+        return search.run(whole, budget, bits, progress)
+
+
+class _Search:
+    """Branch and bound over one box."""
+
+    def __init__(self, inequality: Callable[..., tuple[Any, Any]], shapes: dict[str, tuple]):
+        self.shapes = shapes
+        like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
+        named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
+        self.sides = Program.trace(lambda *xs: _rows(named(*xs)), like)
+        self.why = ""
+
+    def run(
+        self, whole: _Piece, budget: int, bits: int, progress: Callable[[float], None]
+    ) -> Proof:
+        """Look at pieces, the largest first."""
+        pieces = deque([whole])
+        done, slack, looked = Fraction(0), arb.pos_inf(), 0
+        while pieces and looked < budget:
+            piece = pieces.popleft()
+            looked += 1
+            bound, slopes = self.over(piece)
+            low = min((b.lower() for b in bound), default=arb.pos_inf())
+            if low >= 0:
+                slack = min(slack, low)
+                done += piece.share
+                progress(float(done))
+                continue
+            found = self.at_middle(piece)
+            if found is not None:
+                return Proof("refuted", looked, bits, **found)
+            smaller = self.divided(piece, slopes)
+            if not smaller:
+                pieces.append(piece)  # a point that does not decide: more bits, or an equality
+                break
+            pieces.extend(smaller)
+        if not pieces:
+            return Proof("proved", looked, bits, slack=float_below(slack))
+        left = tuple(self.named_ends(p) for p in list(pieces)[:1000])
+        share = float(sum(p.share for p in pieces))
+        return Proof("undecided", looked, bits, left=left, share=share, why=self.why)
+
+    def over(self, piece: _Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
+        """Return enclosures of rhs - lhs over a piece, an entry each, and their slopes."""
+        balls = piece.balls()
+        n = len(balls)
+        unit = lambda i: tuple(arb(int(i == j)) for j in range(n))
+        jets = [
+            Jet(b, unit(i) if piece.low[i] is not piece.high[i] else ())
+            for i, b in enumerate(balls)
+        ]
+        try:
+            left, right = self.sides.run(Machine(field=JETS, hull=True), self.leaves(jets))
+            gaps = [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+        except NotCertifiable as error:
+            self.why = str(error)
+            return [arb.nan()], [None]
+        bounds = [g.value for g in gaps]
+        if any(g.slopes for g in gaps):
+            bounds = self.narrowed(piece, balls, gaps)
+        return bounds, [g.slopes for g in gaps]
+
+    def narrowed(self, piece: _Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
+        """Return the better of natural enclosure and mean value form, an entry each."""
+        middle = piece.middle()
+        try:
+            centre = self.gap_at(middle)
+        except NotCertifiable:
+            return [g.value for g in gaps]
+        away = [b - m for b, m in zip(balls, middle, strict=True)]
+        made = []
+        for gap, value in zip(gaps, centre, strict=True):
+            if gap.slopes:
+                moved = sum((s * d for s, d in zip(gap.slopes, away, strict=True)), value)
+                made.append(gap.value if gap.value.lower() >= moved.lower() else moved)
+            else:
+                made.append(gap.value)
+        return made
+
+    def gap_at(self, point: list[arb]) -> list[arb]:
+        """Return rhs - lhs at a point, an entry each."""
+        left, right = self.sides.run(Machine(), self.leaves(point))
+        return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+
+    def at_middle(self, piece: _Piece) -> dict[str, Any] | None:
+        """Return the middle if it certainly violates the inequality."""
+        middle = piece.middle()
+        try:
+            left, right = self.sides.run(Machine(), self.leaves(middle))
+        except NotCertifiable as error:
+            self.why = str(error)
+            return None
+        if not any(l > r for l, r in zip(left.flat, right.flat, strict=True)):
+            return None
+        point = {k: _floats(v) for k, v in self.named(middle).items()}
+        return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
+
+    def divided(self, piece: _Piece, slopes: list[tuple[arb, ...] | None]) -> list[_Piece]:
+        """Return what is to be looked at in place of a piece."""
+        wide = [i for i, (a, b) in enumerate(zip(piece.low, piece.high, strict=True)) if a is not b]
+        if not wide:
+            return []
+        usable = all(slopes) and all(s[0].is_finite() for s in slopes if s)
+        if usable:
+            face, moved = piece, False
+            for i in wide:
+                if all(s[i] >= 0 for s in slopes):
+                    face, moved = face.face(i, low=True), True
+                elif all(s[i] <= 0 for s in slopes):
+                    face, moved = face.face(i, low=False), True
+            if moved:
+                return [face]
+        widths = {i: piece.high[i] - piece.low[i] for i in wide}
+        if usable:
+            swing = lambda i: max(float(s[i].abs_upper()) for s in slopes) * float(widths[i])
+            # A variable of little effect is cut at last, but not never.
+            best = max(wide, key=lambda i: swing(i) + 1e-3 * float(widths[i]))
+        else:
+            best = max(wide, key=lambda i: float(widths[i]))
+        return piece.halves(best)
+
+    def leaves(self, numbers: list[Any]) -> list[np.ndarray]:
+        """Return the numbers as one array a variable."""
+        made, start = [], 0
+        for shape in self.shapes.values():
+            array = np.empty(shape, dtype=object)
+            flat = array.reshape(-1)
+            for k in range(flat.size):
+                flat[k] = numbers[start + k]
+            start += flat.size
+            made.append(array)
+        return made
+
+    def named(self, numbers: list[Any]) -> dict[str, np.ndarray]:
+        """Return the numbers by name."""
+        return dict(zip(self.shapes, self.leaves(numbers), strict=True))
+
+    def named_ends(self, piece: _Piece) -> Box:
+        """Return a piece as it could be given to `prove`, in floats rounded outward."""
+        lows, highs = self.named(list(piece.low)), self.named(list(piece.high))
+        return {
+            k: (_floats(lows[k], float_below), _floats(highs[k], float_above)) for k in self.shapes
+        }
+
+
+def _floats(array: np.ndarray, of: Callable[[arb], float] = float) -> Any:
+    made = np.array([of(v) for v in array.flat], dtype=float).reshape(array.shape)
+    return made if array.shape else float(made)
+
+
+def _rows(sides: Any) -> tuple[jax.Array, jax.Array]:
+    """Return both sides as vectors of equal length."""
+    try:
+        left, right = (jax.tree.leaves(side) for side in sides)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "an inequality returns two sides, as in lambda x: (jnp.sin(x), x)."
+        ) from None
+    if len(left) == 1:
+        left = left * len(right)
+    if len(right) == 1:
+        right = right * len(left)
+    if len(left) != len(right) or not left:
+        raise ValueError(f"lhs has {len(left)} arrays and rhs {len(right)}; they must match.")
+    pairs = [
+        jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(b))
+        for a, b in zip(left, right, strict=True)
+    ]
+    real = lambda x: x.astype(jnp.result_type(x, jnp.float64)).ravel()
+    return (
+        jnp.concatenate([real(a) for a, _ in pairs]),
+        jnp.concatenate([real(b) for _, b in pairs]),
+    )
+
+
+def _read(box: Mapping[str, tuple[Any, Any]]) -> tuple[_Piece, dict[str, tuple]]:
+    """Return the box as one piece, and the shapes of its variables."""
+    if not isinstance(box, Mapping) or not box:
+        raise ValueError(f"a box has an interval a variable, as in dict(x=(0, 1)), not {box!r}.")
+    lows: list[arb] = []
+    highs: list[arb] = []
+    shapes = {}
+    for name, pair in box.items():
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} needs two ends, (low, high), not {pair!r}.") from None
+        low, high = (_end(name, e) for e in (low, high))
+        low, high = np.broadcast_arrays(low, high)
+        shapes[name] = low.shape
+        for a, b in zip(low.flat, high.flat, strict=True):
+            if not a <= b:
+                raise ValueError(
+                    f"the box is empty: {name} runs from {float(a):g} to {float(b):g}; "
+                    "the lower end comes first."
+                )
+            same = a == b and a.is_exact()
+            a, b = a.lower(), b.upper()
+            lows.append(a)
+            highs.append(a if same else b)
+    if not lows:
+        raise ValueError("the box is empty: its variables have no entries.")
+    return _Piece(tuple(lows), tuple(highs), Fraction(1)), shapes
+
+
+def _end(name: str, end: Any) -> np.ndarray:
+    try:
+        values = number_array(end)
+    except ValueError as error:
+        raise ValueError(f"an end of {name} is no number: {error}") from None
+    if values.dtype == object:
+        return values
+    made = np.empty(values.shape, dtype=object)
+    for where in np.ndindex(values.shape):
+        made[where] = arb(int(values[where]))
+    return made
+
+
+def _with(ends: tuple[arb, ...], i: int, end: arb) -> tuple[arb, ...]:
+    return (*ends[:i], end, *ends[i + 1 :])

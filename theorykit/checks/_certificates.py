@@ -1,0 +1,242 @@
+"""From a float to a proof: enclose a witness, prove a claim on a box or as polynomials."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from theorykit.certify import Balls, NotCertifiable, Proof, enclose, identical, prove
+from theorykit.certify._enclose import shown
+from theorykit.certify._prove import BUDGET
+from theorykit.checks._base import ClaimError
+from theorykit.checks._sides import Sides
+from theorykit.domains import Case, Inputs, Interval, Sizes
+from theorykit.results import Certificate, Evidence, Outcome, Verdict
+
+PRECISIONS = (64, 128, 256, 512, 1024)
+
+Excess = Callable[[Balls, Balls], np.ndarray]
+"""A lower bound of how far two enclosed sides violate the claim, entry by entry."""
+
+
+def enclosed(sides: Sides, parameters: Case, bits: int) -> tuple[Balls, Balls]:
+    """Return both sides at a point, an entry each, as balls.
+
+    **Raises:** `NotCertifiable`.
+    """
+    if not sides.traceable:
+        raise NotCertifiable("the sides are not JAX functions, so they cannot be enclosed.")
+    left, right = enclose(sides.both, parameters, bits=bits)
+    return _balls(left), _balls(right)
+
+
+def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:
+    """Return the refutation graded `certified` if its violation is certain at some precision."""
+    why = ""
+    for bits in PRECISIONS:
+        try:
+            left, right = enclosed(sides, point, bits)
+            beyond = excess(left, right)
+        except (NotCertifiable, ValueError) as error:
+            why = str(error)
+            continue
+        if beyond.max(initial=0.0) > 0:
+            entry = int(np.argmax(beyond))
+            certificate = Certificate(
+                how="Both sides are enclosed at the witness, and the violation is certain.",
+                where=written(point, sides.sizes),
+                bits=bits,
+                lhs=shown(left.array[entry]),
+                rhs=shown(right.array[entry]),
+                call=f"dict({written(point, sides.sizes)}), bits={bits}",
+            )
+            return dataclasses.replace(
+                outcome, evidence=Evidence.certified, certificate=certificate
+            )
+        why = "the enclosures do not separate the sides"
+    return dataclasses.replace(outcome, note=f"{outcome.note} Not certified: {why.rstrip('.')}.")
+
+
+def written(point: Case, sizes: Sizes) -> str:
+    """Return a point as keyword arguments: sizes, then exact floats."""
+    values = {k: (np.asarray(v) + 0).tolist() for k, v in point.items()}  # no -0.0
+    return ", ".join(f"{k}={v!r}" for k, v in {**sizes, **values}.items())
+
+
+def _balls(side: Any) -> Balls:
+    if isinstance(side, Balls):
+        return side
+    from theorykit.certify._numbers import ball, objects
+
+    return Balls(objects([ball(v) for v in np.asarray(side).ravel()], np.shape(side)))
+
+
+# Proofs ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class OnBox:
+    """Prove the inequality on a box, at every setting of the sizes that fits.
+
+    Made by `on_box`.
+    """
+
+    where: Mapping[str, Any]
+    budget: int = BUDGET
+    bits: int = 64
+
+    def settings(self, over: Inputs) -> list[dict[str, Any]]:
+        """Return the sizes to prove it at."""
+        fixed = {k: v for k, v in self.where.items() if k not in over.arguments}
+        unknown = set(fixed) - set(over.sizes)
+        if unknown:
+            raise ClaimError(f"on_box names {', '.join(sorted(unknown))}, which the domain lacks.")
+        return _settings(over, fixed)
+
+    def box(self, over: Inputs, sizes: Sizes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return an interval an argument: as given, or the whole of an interval's domain."""
+        box = {}
+        for name, domain in over.arguments.items():
+            shape = domain.latent_shape(sizes)
+            if name in self.where:
+                low, high = self.where[name]
+            elif isinstance(domain, Interval):
+                low, high = domain.lo, domain.hi
+            else:
+                raise ClaimError(f"on_box needs an interval for {name}, as in {name}=(-1, 1).")
+            ends = [np.broadcast_to(np.asarray(e, dtype=float), shape) for e in (low, high)]
+            box[name] = (ends[0], ends[1])
+        return box
+
+    def prove(self, sides: Sides, progress: Callable[[float], None]) -> Proof:
+        """Prove lhs <= rhs at one setting."""
+        return prove(
+            lambda **point: sides.both(point),
+            self.box(sides.over, sides.sizes),
+            self.budget,
+            bits=self.bits,
+            progress=progress,
+        )
+
+    def text(self, over: Inputs) -> str:
+        """Return where the proof is for."""
+        parts = []
+        for sizes in self.settings(over):
+            ends = [
+                f"{name} in [{low.min():g}, {high.max():g}]"
+                + "^" * bool(low.shape)
+                + " x ".join(map(str, low.shape))
+                for name, (low, high) in self.box(over, sizes).items()
+            ]
+            parts.append(", ".join([*(f"{k} = {v}" for k, v in sizes.items()), *ends]))
+        return "; ".join(parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class AsPolynomials:
+    """Prove the identity as one of polynomials, exactly. Made by `as_polynomials`."""
+
+    sizes: Mapping[str, Any]
+
+    def settings(self, over: Inputs) -> list[dict[str, Any]]:
+        """Return the sizes to prove it at."""
+        return _settings(over, self.sizes)
+
+    def text(self, over: Inputs) -> str:
+        """Return where the proof is for."""
+        names = ", ".join(over.arguments)
+        at = "; ".join(
+            ", ".join(f"{k} = {v}" for k, v in sizes.items()) for sizes in self.settings(over)
+        )
+        return f"all real {names}" + (f", {at}" if at else "")
+
+
+def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
+    """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
+
+    **Arguments:** `where`: an interval an argument (not needed where the domain is an interval),
+    values of the sizes (all if a size is not named); `budget`: pieces to look at, a setting.
+    A domain that is made from a parameter, as `psd` is from a factor, is cut up in the parameter.
+    """
+    return OnBox(where, budget, bits)
+
+
+def as_polynomials(**sizes: Any) -> AsPolynomials:
+    """Return the proof that both sides are the same polynomial, at these sizes or all."""
+    return AsPolynomials(sizes)
+
+
+def _settings(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    fits = lambda s: all(
+        s[k] == v or (isinstance(v, tuple) and s[k] in v) for k, v in fixed.items()
+    )
+    try:
+        found = [s for s in over.settings() if fits(s)]
+    except KeyError as error:
+        raise ClaimError(f"a proof names the size {error}, which the domain lacks.") from None
+    if not found:
+        wanted = ", ".join(f"{k}={v}" for k, v in fixed.items())
+        raise ClaimError(f"a proof asks for {wanted}, which is none of the domain's sizes.")
+    return found
+
+
+def proved_on_box(
+    outcome: Outcome, proof: OnBox, make: Callable[[Sizes], Sides], excess: Excess
+) -> Outcome:
+    """Return the outcome of a search, made certain on a box: or refuted there, or left as it is."""
+    over = make(proof.settings(make({}).over)[0]).over
+    pieces = 0
+    for sizes in proof.settings(over):
+        sides = make(sizes)
+        found = proof.prove(sides, sides.trial.progress)
+        pieces += found.boxes
+        if found.status == "refuted" and found.point is not None:
+            point = {k: np.asarray(v) for k, v in found.point.items()}
+            refuted = dataclasses.replace(
+                outcome,
+                verdict=Verdict.refuted,
+                witness=sides.witness(point, 0),
+                note="Found while proving it on a box.",
+            )
+            return certify_witness(refuted, sides, point, excess)
+        if found.status != "proved":
+            note = f"Not proved for {proof.text(over)}: {found}."
+            return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
+    return dataclasses.replace(
+        outcome,
+        evidence=Evidence.certified,
+        certificate=Certificate(
+            how=f"Proved on a box by branch and bound in ball arithmetic, {pieces} pieces.",
+            where=proof.text(over),
+            bits=proof.bits,
+        ),
+        note=f"Proved for {proof.text(over)}; elsewhere searched only. {outcome.note}".strip(),
+    )
+
+
+def proved_as_polynomials(
+    outcome: Outcome, proof: AsPolynomials, make: Callable[[Sizes], Sides]
+) -> Outcome:
+    """Return the outcome of sampling, made certain by exact polynomial arithmetic."""
+    over = make({}).over
+    for sizes in proof.settings(over):
+        sides = make(sizes)
+        shapes = {name: d.latent_shape(sizes) for name, d in over.arguments.items()}
+        try:
+            same = identical(lambda sides=sides, **point: sides.both(point), shapes)
+        except NotCertifiable as error:
+            return dataclasses.replace(outcome, note=f"{outcome.note} Not proved: {error}")
+        if not same:
+            return dataclasses.replace(
+                outcome, note=f"{outcome.note} The two polynomials differ, within rounding."
+            )
+    return dataclasses.replace(
+        outcome,
+        evidence=Evidence.certified,
+        certificate=Certificate(
+            how="Both sides are the same polynomial, in exact rational arithmetic.",
+            where=proof.text(over),
+        ),
+        note=f"Proved for {proof.text(over)}. {outcome.note}".strip(),
+    )
