@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from theorykit.certify._machine import TAKES_UNKNOWN, Doubt, Unknown, rule
+from theorykit.certify._machine import TAKES_UNKNOWN, Doubt, Unknown, is_inexact, rule
 
 
 def _closed(jaxpr):
@@ -16,7 +16,7 @@ def call(machine, jaxpr, *xs):
     return machine.run(inner, [machine.array(c) for c in consts], list(xs))
 
 
-@rule("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_lin")
+@rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint")
 def _inline(machine, eqn, *xs):
     params = eqn.params
     return call(machine, params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"], *xs)
@@ -30,7 +30,9 @@ def _custom(machine, eqn, *xs):
 
 
 # What is unknown may go in: a result raises only if it depends on it.
-TAKES_UNKNOWN.update({"jit", "pjit", "closed_call", "checkpoint", "custom_jvp_call"})
+TAKES_UNKNOWN.update(
+    {"jit", "pjit", "closed_call", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
+)
 
 
 def known(x, what):
@@ -81,10 +83,8 @@ def _scan(machine, eqn, *xs):
         here = [c[i : i + 1].reshape(c.shape[1:]) for c in columns]
         out = call(machine, params["jaxpr"], *consts, *carry, *here)
         carry, rows[i] = out[:m], out[m:]
-    outputs = eqn.outvars[m:]
-    if not length:
-        return [*carry, *(np.empty(v.aval.shape, dtype=object) for v in outputs)]
-    return [*carry, *(_stacked([r[k] for r in rows], v) for k, v in enumerate(outputs))]
+    outputs = enumerate(eqn.outvars[m:])
+    return [*carry, *(_stacked([r[k] for r in rows], v) for k, v in outputs)]
 
 
 TAKES_UNKNOWN.update({"cond", "while"})
@@ -94,4 +94,7 @@ def _stacked(column, variable):
     for value in column:
         if isinstance(value, Unknown):
             return value
+    if not column:
+        dtype = object if is_inexact(variable) else variable.aval.dtype
+        return np.empty(variable.aval.shape, dtype)
     return np.stack([v.reshape(variable.aval.shape[1:]) for v in column])

@@ -4,10 +4,19 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 from flint import acb, arb
 
-from theorykit.certify._machine import IN_NUMPY, Doubt, Machine, is_inexact, rule
+from theorykit.certify._machine import (
+    IN_NUMPY,
+    TAKES_UNKNOWN,
+    Doubt,
+    Machine,
+    Unknown,
+    is_inexact,
+    rule,
+)
 from theorykit.certify._numbers import at_least, at_most, ends, monotone, objects, up_to
 
 
@@ -25,6 +34,13 @@ def exact(eqn: Any) -> bool:
 def shape_of(eqn: Any) -> tuple[int, ...]:
     """Return the shape of an equation's result."""
     return eqn.outvars[0].aval.shape
+
+
+def known(*values: Any) -> None:
+    """Raise if a value that is needed could not be certified."""
+    for value in values:
+        if isinstance(value, Unknown):
+            raise value.why
 
 
 def is_ball(x: Any) -> bool:
@@ -68,16 +84,19 @@ def _div(machine, eqn, x, y):
 
 
 def partial(machine: Machine, eqn: Any, f: Callable[..., Any], *xs: Any, why: str) -> np.ndarray:
-    """Return a function that has no value everywhere; where it may have none, blame the equation."""
+    """Return a function that has no value everywhere; blame the equation where it may have none."""
 
     def guarded(*args):
         made = f(*args)
-        if isinstance(made, arb | acb) and not made.is_finite():
-            if all(not isinstance(a, arb | acb) or a.is_finite() for a in args):
-                machine.blame(eqn, why)
+        if _unbounded(made) and not any(map(_unbounded, args)):
+            machine.blame(eqn, why)
         return made
 
     return each(guarded, *xs)
+
+
+def _unbounded(x: Any) -> bool:
+    return isinstance(x, arb | acb) and not x.is_finite()
 
 
 def power(x: Any, n: int) -> Any:
@@ -103,12 +122,14 @@ def _pow(machine, eqn, x, y):
     def of(a, b):
         if isinstance(b, int | np.integer):
             return power(a, int(b))
+        if not (is_ball(a) and is_ball(b)):
+            return a**b
         if b.is_exact() and b.is_integer() and abs(b) < 1 << 30:
             return power(a, int(b.unique_fmpz()))
-        if is_ball(a) and a == 0 and b > 0:
+        if a == 0 and b > 0:
             return arb(0)
-        if is_ball(a) and not a < 0 and a.lower() == 0 and b > 0 and is_ball(b):
-            return up_to(max(a.upper() ** b.lower(), a.upper() ** b.upper()).upper())
+        if a.lower() == 0 and b > 0:
+            return up_to((a.upper() ** b.lower()).max(a.upper() ** b.upper()).upper())
         return a**b
 
     return partial(machine, eqn, of, x, y, why="the base may be zero or negative")
@@ -157,6 +178,16 @@ def root(x: Any) -> Any:
     return x.sqrt()
 
 
+def cube_root(x: Any) -> Any:
+    """Return the cube root, which is odd and grows."""
+    if is_ball(x) and not x.is_exact():
+        return monotone(cube_root, x)
+    if x == 0:
+        return x
+    side = x.real if isinstance(x, acb) else x
+    return x.root(3) if side > 0 else -(-x).root(3) if side < 0 else acb("nan")
+
+
 def between(f: Callable[[arb], arb]) -> Callable[[Any], Any]:
     """Return a function that is monotone on [-1, 1], evaluated at a ball's ends."""
 
@@ -172,8 +203,8 @@ def between(f: Callable[[arb], arb]) -> Callable[[Any], Any]:
 edged("log", log, "the argument may be zero or negative")
 edged("log1p", method("log1p"), "the argument may be -1 or less")
 edged("sqrt", root, "the argument may be negative")
-edged("rsqrt", lambda x: x.rsqrt(), "the argument may be zero or negative")
-edged("cbrt", lambda x: x.root(3) if not x < 0 else -(-x).root(3), "the sign is not certain")
+edged("rsqrt", method("rsqrt"), "the argument may be zero or negative")
+edged("cbrt", cube_root, "the argument may be off the real line")
 edged("acos", between(method("acos")), "the argument may leave [-1, 1]")
 edged("asin", between(method("asin")), "the argument may leave [-1, 1]")
 edged("acosh", method("acosh"), "the argument may be below 1")
@@ -183,14 +214,18 @@ edged("erf_inv", method("erfinv"), "the argument may leave (-1, 1)")
 
 @rule("atan2")
 def _atan2(machine, eqn, y, x):
-    return partial(
-        machine,
-        eqn,
-        lambda b, a: arb.atan2(b, a) if is_ball(b) else b.atan2(a),
-        y,
-        x,
-        why="the point may lie on the negative axis",
-    )
+    return each(lambda b, a: arb.atan2(b, a) if is_ball(b) else b.atan2(a), y, x)
+
+
+@rule("rem")
+def _rem(machine, eqn, x, y):
+    """The remainder has the sign of x, as in C."""
+
+    def of(a, b):
+        low, high = (e.floor() if e >= 0 else e.ceil() for e in ends(a / b))
+        return a - b * low.union(high)
+
+    return partial(machine, eqn, of, x, y, why="the divisor may be zero")
 
 
 @rule("complex")
@@ -227,9 +262,18 @@ def _sign(machine, eqn, x):
     def of(a):
         if machine.analytic:
             return acb(1) if a.real > 0 else acb(-1) if a.real < 0 else acb("nan")
-        return (a.real if isinstance(a, acb) else a).sgn()
+        if np.dtype(eqn.invars[0].aval.dtype).kind == "c":
+            return a if a == 0 else a / abs(a)
+        a = a.real if isinstance(a, acb) else a
+        return a if is_ball(a) and a.is_nan() else a.sgn()
 
     return each(of, x)
+
+
+def ordered(eqn: Any) -> None:
+    """Raise for complex numbers, which JAX orders by their real part first."""
+    if np.dtype(eqn.invars[0].aval.dtype).kind == "c":
+        raise Doubt("complex numbers have no order")
 
 
 def larger(machine: Machine, x: Any, y: Any) -> Any:
@@ -285,6 +329,7 @@ def hull(x: Any, y: Any) -> Any:
 def _max(machine, eqn, x, y):
     if exact(eqn):
         return np.maximum(x, y)
+    ordered(eqn)
     return each(functools.partial(larger, machine), x, y)
 
 
@@ -292,6 +337,7 @@ def _max(machine, eqn, x, y):
 def _min(machine, eqn, x, y):
     if exact(eqn):
         return np.minimum(x, y)
+    ordered(eqn)
     return each(functools.partial(smaller, machine), x, y)
 
 
@@ -330,9 +376,12 @@ def comparison(name: str, of: Callable[[Machine, Any, Any], bool | None], plain:
     """Register a comparison."""
 
     def compare(machine, eqn, x, y):
-        if exact(eqn) and np.asarray(x).dtype != object and np.asarray(y).dtype != object:
+        if not exact(eqn):
+            return truths(machine, each(functools.partial(of, machine), x, y))
+        if object not in (x.dtype, y.dtype):
             return plain(x, y)
-        return truths(machine, each(functools.partial(of, machine), x, y))
+        open_ = lambda a, b: None if a is None or b is None else bool(plain(a, b))
+        return truths(machine, each(open_, x, y))
 
     rule(name)(compare)
     IN_NUMPY.add(name)
@@ -347,6 +396,8 @@ comparison("lt", lambda m, a, b: m.field.less(a, b), np.less)
 comparison("gt", lambda m, a, b: m.field.less(b, a), np.greater)
 comparison("le", lambda m, a, b: negated(m.field.less(b, a)), np.less_equal)
 comparison("ge", lambda m, a, b: negated(m.field.less(a, b)), np.greater_equal)
+comparison("lt_to", lambda m, a, b: m.field.less(a, b), np.less)
+comparison("le_to", lambda m, a, b: negated(m.field.less(b, a)), np.less_equal)
 comparison("eq", lambda m, a, b: m.field.equal(a, b), np.equal)
 comparison("ne", lambda m, a, b: negated(m.field.equal(a, b)), np.not_equal)
 
@@ -390,15 +441,23 @@ def _not(machine, eqn, x):
 IN_NUMPY.update({"and", "or", "not", "max", "min", "square", "abs"})
 
 
+TAKES_UNKNOWN.add("select_n")
+
+
 @rule("select_n")
 def _select_n(machine, eqn, which, *cases):
-    which = np.broadcast_to(which, cases[0].shape)
+    shape = shape_of(eqn)
+    known(which)
+    which = np.broadcast_to(which, shape)
     if which.dtype != object:
-        made = np.empty(cases[0].shape, dtype=cases[0].dtype)
-        for i, case in enumerate(cases):
-            chosen = which == i
-            made[chosen] = case[chosen]
+        chosen = [(which == i, case) for i, case in enumerate(cases) if (which == i).any()]
+        known(*(case for _, case in chosen))
+        loose = is_inexact(eqn.outvars[0]) or any(case.dtype == object for _, case in chosen)
+        made = np.empty(shape, dtype=object if loose else eqn.outvars[0].aval.dtype)
+        for here, case in chosen:
+            made[here] = case[here]
         return made
+    known(*cases)
     if exact(eqn):
         raise Doubt("an integer depends on a comparison that could not be decided")
 
@@ -436,7 +495,9 @@ def _convert(machine, eqn, x):
         )
     if target in "biu":
         return _to_integers(machine, eqn, x)
-    return each(acb, x) if target == "c" and source != "c" else x  # dtypes do not round here
+    if target == "c":
+        return each(acb, x)
+    return each(lambda a: a.real, x) if source == "c" else x  # dtypes do not round here
 
 
 def _small(x: np.ndarray) -> bool:
@@ -448,15 +509,17 @@ def _to_integers(machine: Machine, eqn: Any, x: np.ndarray) -> np.ndarray:
         zero = machine.number(0)
         return truths(machine, each(lambda a: negated(machine.field.equal(a, zero)), x))
 
+    dtype = eqn.outvars[0].aval.dtype
+
     def of(a):
-        low, high = (
-            int(e.floor().unique_fmpz() if e >= 0 else e.ceil().unique_fmpz()) for e in ends(a)
-        )
-        if low != high or (a < 0) != (low < 0) and not a >= 0 and not a <= 0:
+        low, high = (int((e.floor() if e >= 0 else e.ceil()).unique_fmpz()) for e in ends(a))
+        if low != high:
             raise Doubt("the integer that the number rounds to is not certain")
+        if not np.iinfo(dtype).min <= low <= np.iinfo(dtype).max:
+            raise Doubt(f"{dtype} does not hold the integer")
         return low
 
-    return each(of, x).astype(eqn.outvars[0].aval.dtype)
+    return each(of, x).astype(dtype)
 
 
 IN_NUMPY.add("convert_element_type")
@@ -476,14 +539,12 @@ rule("ceil")(_rounded(lambda e: e.ceil()))
 
 @rule("round")
 def _round(machine, eqn, x):
-    to_even = "EVEN" in str(eqn.params["rounding_method"])
+    to_even = eqn.params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
 
     def nearest(e):
         down = (e + arb(0.5)).floor()
         tie = down == e + arb(0.5)
-        if tie and to_even:
-            return 2 * ((e / 2) + arb(0.5)).floor() if (down / 2).is_integer() is False else down
-        return down - 1 if tie and e < 0 else down
+        return down - 1 if tie and (not (down / 2).is_integer() if to_even else e < 0) else down
 
     return _rounded(nearest)(machine, eqn, x)
 

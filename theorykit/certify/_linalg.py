@@ -1,5 +1,6 @@
 """Rules of linear algebra: enclosures of what exists and is unique, whatever LAPACK would do."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from theorykit.certify._machine import (
     Doubt,
     Machine,
     Unknown,
+    is_inexact,
     rule,
 )
 from theorykit.certify._numbers import objects
@@ -22,13 +24,26 @@ MOST_UNKNOWNS = 256
 
 def batched(x: np.ndarray) -> np.ndarray:
     """Return the matrices of the last two axes as one batch."""
-    return x.reshape(-1, *x.shape[-2:])
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def unbatched(parts: list[np.ndarray], variable: Any) -> np.ndarray:
+    """Return the results, one a matrix, in the shape of the equation's."""
+    shape, dtype = variable.aval.shape, variable.aval.dtype
+    made = np.stack(parts).reshape(shape) if parts else np.empty(shape, dtype=object)
+    return made if is_inexact(variable) else made.astype(dtype)
+
+
+def real_only(eqn: Any) -> None:
+    """Raise for complex matrices."""
+    if np.dtype(eqn.invars[0].aval.dtype).kind == "c":
+        raise Doubt("only real matrices have a rule")
 
 
 @rule("cholesky")
 def _cholesky(machine, eqn, x):
-    made = np.stack([_cholesky_of(machine, a) for a in batched(x)])
-    return made.reshape(x.shape)
+    real_only(eqn)
+    return unbatched([_cholesky_of(machine, a) for a in batched(x)], eqn.outvars[0])
 
 
 def _cholesky_of(machine: Machine, a: np.ndarray) -> np.ndarray:
@@ -48,8 +63,8 @@ def _cholesky_of(machine: Machine, a: np.ndarray) -> np.ndarray:
 @rule("triangular_solve")
 def _triangular_solve(machine, eqn, a, b):
     p = eqn.params
-    made = np.stack([_triangular(machine, x, y, p) for x, y in zip(batched(a), batched(b))])
-    return made.reshape(b.shape)
+    pairs = zip(batched(a), batched(b), strict=True)
+    return unbatched([_triangular(machine, x, y, p) for x, y in pairs], eqn.outvars[0])
 
 
 def _triangular(machine: Machine, a: np.ndarray, b: np.ndarray, p: dict[str, Any]) -> np.ndarray:
@@ -74,9 +89,7 @@ def _triangular(machine: Machine, a: np.ndarray, b: np.ndarray, p: dict[str, Any
 @rule("lu")
 def _lu(machine, eqn, x):
     parts = [_lu_of(machine, a) for a in batched(x)]
-    shapes = [v.aval for v in eqn.outvars]
-    made = [np.stack([p[i] for p in parts]).reshape(s.shape) for i, s in enumerate(shapes)]
-    return [made[0], *(m.astype(s.dtype) for m, s in zip(made[1:], shapes[1:]))]
+    return [unbatched([p[i] for p in parts], v) for i, v in enumerate(eqn.outvars)]
 
 
 def _lu_of(machine: Machine, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,6 +131,8 @@ def _linear_solve(machine, eqn, *xs):
             raise value.why
     sizes = [b.size for b in right]
     total = sum(sizes)
+    if not total:
+        return list(right)
     shapes = [b.shape for b in right]
     if total > MOST_UNKNOWNS or len(right) != 1:
         return call(machine, jaxprs.solve, *consts["solve"], *right)
@@ -153,7 +168,7 @@ def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _blocks(A: np.ndarray) -> list[list[int]]:
     """Return the index sets that the nonzero entries of A connect."""
     n = len(A)
-    nonzero = np.array([[not (v == 0) for v in row] for row in A])
+    nonzero = ~np.array([[v == 0 for v in row] for row in A], dtype=bool)  # zero for certain
     nonzero |= nonzero.T
     left, found = set(range(n)), []
     while left:
@@ -170,21 +185,21 @@ def _blocks(A: np.ndarray) -> list[list[int]]:
 
 @rule("eigh")
 def _eigh(machine, eqn, x):
-    """Eigenvalues only: an eigenvector's sign, or its direction among equals, is LAPACK's choice."""
+    """Eigenvalues only: an eigenvector's sign, or direction among equals, is LAPACK's choice."""
+    real_only(eqn)
     if eqn.params.get("subset_by_index") is not None:
         raise Doubt("a subset of the eigenvalues has no rule")
     lower = eqn.params["lower"]
-    values = np.stack([_eigenvalues(a if lower else a.T) for a in batched(x)])
-    vectors, spectrum = eqn.outvars
+    values = [_eigenvalues(a if lower else a.T) for a in batched(x)]
     why = machine.doubt(eqn, Doubt("eigenvectors are not unique, only eigenvalues are enclosed"))
-    return [Unknown(why), values.reshape(spectrum.aval.shape)]
+    return [Unknown(why), unbatched(values, eqn.outvars[1])]
 
 
 def _eigenvalues(a: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of a symmetric matrix, given by its lower triangle, ascending."""
     n = len(a)
-    if n == 1:
-        return objects([a[0, 0]], (1,))
+    if n < 2:
+        return a.reshape(n)
     S = [[a[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]
     if not all(isinstance(v, arb) for row in S for v in row):
         raise Doubt("only real symmetric matrices have a rule")

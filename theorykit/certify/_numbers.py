@@ -36,7 +36,7 @@ def ball(value: Any) -> Any:
     **Raises:** `ValueError` for NaN, infinity, or text that is no number.
     """
     if isinstance(value, arb | acb):
-        return value
+        return type(value)(value)  # a copy, since one object stands for one number
     if isinstance(value, bool | np.bool_):
         return arb(int(value))
     if isinstance(value, int | np.integer):
@@ -84,26 +84,20 @@ def constant(value: Any) -> Any:
 # Edges -------------------------------------------------------------------------------------
 #
 # A ball is a midpoint and a radius, so max(x, 0) of a ball around 0 reaches below 0 again unless
-# the new ball is built to end there. Functions with an edge (sqrt, acos) depend on it.
+# the new ball is built to end there. Functions with an edge (sqrt, acos) depend on it: the
+# midpoint is kept to the last bit, and rounded by the next operation.
 
 
 def at_least(x: arb, edge: arb) -> arb:
     """Return a ball of max(x, edge), x astride the edge, that does not reach below it."""
-    with ctx.workprec(3 * ctx.prec + 64):
-        above = (x - edge).nonnegative_part()
-        return edge + (above + arb(0, _tiny()).nonnegative_part())
+    with ctx.workprec(MOST_BITS):
+        return edge + (x - edge).nonnegative_part()
 
 
 def at_most(x: arb, edge: arb) -> arb:
     """Return a ball of min(x, edge), x astride the edge, that does not reach above it."""
-    with ctx.workprec(3 * ctx.prec + 64):
-        below = (edge - x).nonnegative_part()
-        return edge - (below + arb(0, _tiny()).nonnegative_part())
-
-
-def _tiny() -> arb:
-    """Return a radius that keeps sums of [0, r] and numbers of size one exact."""
-    return arb(2) ** (-ctx.prec // 2)
+    with ctx.workprec(MOST_BITS):
+        return edge - (edge - x).nonnegative_part()
 
 
 def up_to(top: arb) -> arb:
@@ -140,7 +134,7 @@ def less(a: Any, b: Any) -> bool | None:
 def equal(a: Any, b: Any) -> bool | None:
     """Return whether a = b, or None where the balls do not tell."""
     if a is b:
-        return None if a != a and a.is_nan() else True
+        return True if a == a or a.is_finite() else None
     if isinstance(a, acb) or isinstance(b, acb):
         a, b = acb(a), acb(b)
         both = equal(a.real, b.real), equal(a.imag, b.imag)

@@ -10,11 +10,12 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
 
 from theorykit.certify._elementwise import (
+    absolute,
     conjunction,
     disjunction,
-    each,
     exact,
     larger,
+    ordered,
     smaller,
     third,
     truths,
@@ -112,22 +113,32 @@ def _fill(eqn: Any) -> float:
 rule("gather", "dynamic_slice", "dynamic_update_slice", "scatter", "pad")(labelled)
 
 
-@rule("scatter-add", "scatter_add")
-def _scatter_add(machine, eqn, operand, indices, updates):
-    """Where each update lands is found by sending a one through the primitive, update by update."""
+def scattered(name: str, of: Callable[[Machine, Any, Any], Any]) -> None:
+    """Register a scatter that combines what lands in one place."""
+    rule(name)(lambda machine, *args: _scattered(functools.partial(of, machine), *args))
+
+
+def _scattered(of, eqn, operand, indices, updates):
+    """Where each update lands is found by sending a one through, update by update."""
     if indices.dtype == object:
         raise Doubt("an index depends on a comparison that could not be decided")
     params = dict(eqn.params, update_jaxpr=None, update_consts=())
     zeros, ones = np.zeros(operand.shape, int), np.eye(updates.size, dtype=int)
     with jax.enable_x64(True):
         send = jax.vmap(
-            lambda u: eqn.primitive.bind(zeros, jax.numpy.asarray(indices), u, **params)
+            lambda u: jax.lax.scatter_add_p.bind(zeros, jax.numpy.asarray(indices), u, **params)
         )
         landed = np.asarray(send(ones.reshape(updates.size, *updates.shape)))
     made, flat = operand.copy(), updates.reshape(-1)
     for k, *where in np.argwhere(landed):
-        made[tuple(where)] = made[tuple(where)] + flat[k]
+        made[tuple(where)] = of(made[tuple(where)], flat[k])
     return made
+
+
+scattered("scatter-add", lambda m, a, b: a + b)
+scattered("scatter-mul", lambda m, a, b: a * b)
+scattered("scatter-max", larger)
+scattered("scatter-min", smaller)
 
 
 # Sums and extremes -------------------------------------------------------------------------
@@ -136,7 +147,8 @@ def _scatter_add(machine, eqn, operand, indices, updates):
 def folded(x: np.ndarray, axes: tuple[int, ...], f: Callable[[Any, Any], Any]) -> np.ndarray:
     """Return f folded over these axes."""
     kept = [a for a in range(x.ndim) if a not in axes]
-    rows = x.transpose(*kept, *axes).reshape(*(x.shape[a] for a in kept), -1)
+    size = math.prod(x.shape[a] for a in axes)
+    rows = x.transpose(*kept, *axes).reshape(*(x.shape[a] for a in kept), size)
     made = np.empty(rows.shape[:-1], dtype=object)
     for where in np.ndindex(made.shape):
         made[where] = functools.reduce(f, rows[where])
@@ -181,6 +193,7 @@ def extreme(name: str, of: Callable[[Machine, Any, Any], Any], plain: Any) -> No
             return plain(x, axis=axes)
         if empty(x, axes):
             raise Doubt("there is no entry")
+        ordered(eqn)
         return folded(x, axes, functools.partial(of, machine)) if axes else x
 
     rule(name)(reduce)
@@ -205,8 +218,8 @@ def verdict(name: str, of: Callable[[Any, Any], Any], plain: Any) -> None:
     IN_NUMPY.add(name)
 
 
-verdict("reduce_and", conjunction, np.all)
-verdict("reduce_or", disjunction, np.any)
+verdict("reduce_and", conjunction, np.bitwise_and.reduce)
+verdict("reduce_or", disjunction, np.bitwise_or.reduce)
 
 
 def cumulative(name: str, of: Callable[[Machine, Any, Any], Any]) -> None:
@@ -228,7 +241,14 @@ cumulative("cumsum", lambda m, a, b: a + b)
 cumulative("cumprod", lambda m, a, b: a * b)
 cumulative("cummax", larger)
 cumulative("cummin", smaller)
-cumulative("cumlogsumexp", lambda m, a, b: larger(m, a, b) + (-abs(a - b)).exp().log1p())
+
+
+def log_sum(machine: Machine, a: Any, b: Any) -> Any:
+    """Return log(exp(a) + exp(b)), whatever their size."""
+    return larger(machine, a, b) + (-absolute(machine, a - b)).exp().log1p()
+
+
+cumulative("cumlogsumexp", log_sum)
 
 
 def certainly_less(machine: Machine, a: Any, b: Any, what: str) -> bool:
@@ -261,6 +281,7 @@ rule("argmin")(lambda machine, eqn, x: first_of(machine, eqn, x, -1))
 @rule("sort")
 def _sort(machine, eqn, *xs):
     axis, keys = eqn.params["dimension"], eqn.params["num_keys"]
+    ordered(eqn)
     columns = [np.moveaxis(x, axis, -1) for x in xs]
     made = [np.empty_like(c) for c in columns]
 
@@ -284,6 +305,25 @@ def _sort(machine, eqn, *xs):
     return [np.moveaxis(m, -1, axis) for m in made]
 
 
+@rule("top_k")
+def _top_k(machine, eqn, x):
+    """The largest entries, the first of equals first."""
+    k, axis = eqn.params["k"], eqn.params.get("axis", -1)
+    rows = np.moveaxis(x, axis, -1)
+    places = np.empty((*rows.shape[:-1], k), dtype=eqn.outvars[1].aval.dtype)
+
+    def before(row, i, j):
+        if certainly_less(machine, row[j], row[i], "the order"):
+            return -1
+        return 1 if certainly_less(machine, row[i], row[j], "the order") else 0
+
+    for where in np.ndindex(rows.shape[:-1]):
+        key = functools.cmp_to_key(functools.partial(before, rows[where]))
+        places[where] = sorted(range(rows.shape[-1]), key=key)[:k]
+    found = np.take_along_axis(rows, places, -1)
+    return [np.moveaxis(found, -1, axis), np.moveaxis(places, -1, axis)]
+
+
 # Products ----------------------------------------------------------------------------------
 
 
@@ -292,8 +332,8 @@ def _dot_general(machine, eqn, x, y):
     (left, right), (batch_left, batch_right) = eqn.params["dimension_numbers"]
     x = x if x.dtype == object else machine.array(x.astype(float))
     y = y if y.dtype == object else machine.array(y.astype(float))
-    x, rows = _as_matrices(x, batch_left, left, last=True)
-    y, columns = _as_matrices(y, batch_right, right, last=False)
+    x = _as_matrices(x, batch_left, left, last=True)
+    y = _as_matrices(y, batch_right, right, last=False)
     batch = [product(machine, a, b) for a, b in zip(x, y, strict=True)]
     shape = eqn.outvars[0].aval.shape
     if not batch:
@@ -306,7 +346,7 @@ def _as_matrices(x, batch, contracted, last):
     sizes = [math.prod(x.shape[a] for a in axes) for axes in (batch, free, contracted)]
     order = [*batch, *free, *contracted] if last else [*batch, *contracted, *free]
     shape = (sizes[0], sizes[1], sizes[2]) if last else (sizes[0], sizes[2], sizes[1])
-    return x.transpose(order).reshape(shape), free
+    return x.transpose(order).reshape(shape)
 
 
 SMALL = 64
