@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 if _TYPE_CHECKING:
     from theorykit.claims import Claim as Claim
     from theorykit.claims import claim as claim
-    from theorykit.replay import replay as replay
+    from theorykit.repeat import replay as replay
     from theorykit.results import Certificate as Certificate
     from theorykit.results import Evidence as Evidence
     from theorykit.results import Outcome as Outcome
@@ -35,7 +35,7 @@ _HOME = {
     "Result": "results",
     "Verdict": "results",
     "Witness": "results",
-    "replay": "replay",
+    "replay": "repeat",
     "verify": "runner",
 }
 _MODULES = ("certify", "checks", "domains", "kernels", "nets", "proofs_numeric")

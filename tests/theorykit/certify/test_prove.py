@@ -1,0 +1,192 @@
+"""Branch and bound, the derivatives that it uses, and polynomial identities."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flint import arb
+
+from theorykit.certify import NotCertifiable, enclose, exact, identical, prove
+from theorykit.certify._elementwise import each
+from theorykit.certify._enclose import Program
+from theorykit.certify._jets import JETS, Jet
+from theorykit.certify._machine import Machine
+from theorykit.certify._numbers import precision
+
+ONES = np.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("inequality", "box"),
+    [
+        (lambda x: (jnp.sin(x), x), dict(x=(0.1, 3))),
+        (lambda x: (x - x**3, exact("0.385")), dict(x=(0, 1))),
+        (lambda x: (jnp.log(x), x - 0.99), dict(x=("0.1", 5))),
+        (lambda x, y: (2 * x * y, x**2 + y**2 + 0.02), dict(x=(-1, 1), y=(-1, 1))),
+        (lambda x: (jnp.abs(x.sum()), jnp.abs(x).sum() + 1e-3), dict(x=(-ONES, ONES))),
+        (lambda x: ([x, x**2], [x + 0.1, x + 0.1]), dict(x=(0, 1))),
+        (lambda x: (jnp.maximum(x, -x), jnp.where(x > 0, x, -x) + 1), dict(x=(-1, 1))),
+    ],
+)
+def test_what_is_true_with_room_is_proved(inequality, box):
+    found = prove(inequality, box)
+    assert found.status == "proved", str(found)
+    assert found
+    assert found.slack >= 0
+
+
+def test_what_is_false_is_refuted_at_a_point_that_is_enclosed():
+    found = prove(lambda x: (x - x**3, 0.38), dict(x=(0, 1)))
+    assert found.status == "refuted"
+    x = found.point["x"]
+    assert Fraction(x) - Fraction(x) ** 3 > Fraction(0.38)
+    assert found.lhs.lower > found.rhs.upper
+
+
+def test_a_narrow_violation_is_found():
+    # The maximum of x - x^3 is 2 / (3 sqrt 3); a bound below it by 1e-6 fails on 0.08% of [0, 1].
+    bound = 2 / (3 * np.sqrt(3)) - 1e-6
+    assert prove(lambda x: (x - x**3, bound), dict(x=(0, 1))).status == "refuted"
+    assert prove(lambda x: (x - x**3, bound + 2e-6), dict(x=(0, 1))).status == "proved"
+
+
+def test_an_equality_inside_is_left_undecided_and_said_where():
+    found = prove(lambda x, y: (2 * x * y, x**2 + y**2), dict(x=(-1, 1), y=(-1, 1)), 300)
+    assert found.status == "undecided"
+    assert 0 < found.share < 1
+    inside = lambda t, p: all(low <= t <= high for low, high in p.values())
+    for t in np.linspace(-1, 1, 23):  # equality holds on the diagonal
+        assert any(inside(t, piece) for piece in found.left)
+
+
+def test_monotone_variables_are_decided_on_a_face():
+    # Equality at x = 0 only, which is a face of the box.
+    found = prove(lambda x: (0.0, jnp.expm1(x)), dict(x=(0, 1)))
+    assert (found.status, found.slack) == ("proved", 0.0)
+
+
+def test_a_jump_is_not_taken_for_a_slope():
+    """Derivatives of sign, where and floor are zero, yet the mean value form must not use that."""
+    for f in (jnp.sign, lambda x: jnp.where(x > 0, 1.0, -1.0), lambda x: 2.0 * (x > 0) - 1):
+        found = prove(lambda x, f=f: (f(x) + 0 * x, 0.5), dict(x=(-1, 0.25)))
+        assert found.status == "refuted"
+        assert found.point["x"] > 0
+
+
+def test_stop_gradient_does_not_hide_a_slope():
+    found = prove(lambda x: (jax.lax.stop_gradient(x), 0.5 + 0 * x), dict(x=(-1, 1)))
+    assert found.status == "refuted"
+
+
+def test_a_wrong_custom_derivative_does_not_either():
+    @jax.custom_jvp
+    def f(x):
+        return x**2
+
+    f.defjvp(lambda xs, ts: (xs[0] ** 2, 0.0 * ts[0]))
+    assert prove(lambda x: (f(x), 0.5), dict(x=(-1, 1))).status == "refuted"
+
+
+def test_what_cannot_be_enclosed_is_left():
+    found = prove(lambda x: (1 / x - 1 / x, 1.0), dict(x=(-1, 1)), 20)
+    assert found.status == "undecided"
+    assert "denominator" in found.why or found.share > 0
+
+
+@pytest.mark.parametrize(
+    ("box", "says"),
+    [
+        (dict(x=(1, 0)), "runs from 1 to 0"),
+        (dict(x=(0, float("nan"))), "nan"),
+        (dict(x=(0, float("inf"))), "inf"),
+        ({}, "an interval a variable"),
+        (dict(x=3), "two ends"),
+        (dict(x=(np.zeros(0), np.zeros(0))), "no entries"),
+    ],
+)
+def test_a_bad_box_is_refused(box, says):
+    with pytest.raises(ValueError, match=says):
+        prove(lambda x: (x, x + 1), box)
+
+
+@pytest.mark.parametrize("budget", [0, -3, 1.5, True])
+def test_a_bad_budget_is_refused(budget):
+    with pytest.raises(ValueError, match="at least 1"):
+        prove(lambda x: (x, x + 1), dict(x=(0, 1)), budget)
+
+
+def test_an_inequality_returns_two_sides():
+    with pytest.raises(ValueError, match="two sides"):
+        prove(lambda x: x, dict(x=(0, 1)))
+
+
+FUNCTIONS = [
+    jnp.exp, jnp.expm1, jnp.log, jnp.log1p, jnp.sin, jnp.cos, jnp.tan, jnp.sinh, jnp.cosh,
+    jnp.tanh, jax.nn.sigmoid, jnp.arcsin, jnp.arccos, jnp.arctan, jax.scipy.special.erf,
+    jax.scipy.special.erfc, jnp.sqrt, jax.lax.rsqrt, jnp.abs, lambda x: x**3, lambda x: x**-2,
+    lambda x: x**1.5, lambda x: 2.0**x, lambda x: x / (1 + x * x), jax.nn.relu, jax.nn.gelu,
+    lambda x: jnp.arctan2(x, 1 + x), lambda x: jnp.maximum(x, 0.2) * jnp.minimum(x, 0.9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize("x", [0.3, 0.71])
+def test_slopes_are_derivatives(f, x):
+    g = lambda x: jnp.asarray(f(x))
+    program = Program.trace(g, [jax.ShapeDtypeStruct((), np.float64)])
+    with precision(128):
+        jets = each(lambda b: Jet(b, (arb(1),)), np.array(arb(x), dtype=object).reshape(()))
+        (out,) = program.run(Machine(field=JETS, hull=True), [jets])
+        jet = out.item()
+        assert jet.value.overlaps(enclose(g, x).array.item())
+        # JAX's derivative of erf has a constant that is a float.
+        derivative = enclose(jax.grad(g), x).array.item()
+        assert jet.slopes[0].overlaps(derivative * arb(1, 1e-15))
+        assert jet.slopes[0].rad() < 1e-30
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_slopes_over_an_interval_cover_difference_quotients(f):
+    low, high = 0.25, 0.75
+    program = Program.trace(lambda x: jnp.asarray(f(x)), [jax.ShapeDtypeStruct((), np.float64)])
+    with precision(64):
+        wide = Jet(arb(low).union(arb(high)), (arb(1),))
+        (out,) = program.run(
+            Machine(field=JETS, hull=True), [np.array(wide, dtype=object).reshape(())]
+        )
+    jet = out.item()
+    x = np.linspace(low, high, 41)
+    y = np.asarray(jax.vmap(lambda x: jnp.asarray(f(x)))(jnp.asarray(x)))
+    slopes = np.diff(y) / np.diff(x)
+    assert float(jet.slopes[0].lower()) <= slopes.min() + 1e-9
+    assert float(jet.slopes[0].upper()) >= slopes.max() - 1e-9
+    assert float(jet.value.lower()) <= y.min() + 1e-12
+    assert float(jet.value.upper()) >= y.max() - 1e-12
+
+
+# Polynomials --------------------------------------------------------------------------------
+
+
+def test_equal_polynomials():
+    assert identical(lambda x, y: ((x + y) ** 2, x**2 + 2 * x * y + y**2), dict(x=(), y=()))
+    assert identical(lambda A, B: ((A @ B).T, B.T @ A.T), dict(A=(2, 3), B=(3, 2)))
+    assert identical(
+        lambda A: (jax.grad(lambda A: jnp.trace(A @ A @ A))(A), 3 * (A @ A).T), dict(A=(3, 3))
+    )
+
+
+def test_polynomials_that_differ_by_little():
+    assert not identical(lambda x: (x, x + 1e-300), dict(x=()))
+    assert not identical(lambda x: (0.1 * x, exact("0.1") * x), dict(x=()))  # 0.1 is a float
+    assert identical(lambda x: (x / 10, exact("0.1") * x), dict(x=()))
+
+
+def test_what_is_no_polynomial_is_named():
+    with pytest.raises(NotCertifiable, match="exp"):
+        identical(lambda x: (jnp.exp(x), x), dict(x=()))
+    with pytest.raises(NotCertifiable, match="max"):
+        identical(lambda x: (jnp.maximum(x, 0), x), dict(x=()))
+    with pytest.raises(NotCertifiable, match="3.14"):
+        identical(lambda x: (exact("pi") * x, x), dict(x=()))
