@@ -339,3 +339,23 @@ def joint_factor():
         proof=as_polynomials(r=(1, 2)),
         control=dict(lhs=lambda F, P, T: alone(P) * law(F, P, T)),
     )
+
+
+@claim(
+    "capture.joint_factor.shipped",
+    ref="eq. (7)",
+    statement=r"\Sigma' = F F^\top, \quad F = \texttt{kernels.draws.factor}(\Sigma')",
+    assumptions=[r"\Sigma' \succeq 0"],
+)
+def shipped_factor():
+    """The factor that the kernels draw with is one, for covariances of any rank.
+
+    Control: the factor is symmetric.
+    """
+    F = lambda S: draws.factor(S)[0]
+    return identity(
+        lhs=lambda S: F(S) @ F(S).T,
+        rhs=lambda S: S,
+        over=inputs(S=psd(6, rank="r"), r=(1, 2, 6)),
+        control=dict(lhs=lambda S: F(S) @ F(S)),
+    )

@@ -78,8 +78,8 @@ def test_a_sampler_without_its_mean_turns_the_verdict(monkeypatch):
 
 def test_a_factor_with_a_wrong_entry_turns_the_verdict(monkeypatch):
     right = draws.factor
-    monkeypatch.setattr(draws, "factor", lambda S: (right(S)[0].at[0, 0].multiply(-1), 0.0))
-    assert drawn.joint_factor.run().verdict == "refuted"
+    monkeypatch.setattr(draws, "factor", lambda S: (right(S)[0].at[0, 0].add(1), 0.0))
+    assert drawn.shipped_factor.run().verdict == "refuted"
 
 
 def test_correction_with_a_flipped_sign_leaves_the_first_order():

@@ -268,5 +268,6 @@ def test_a_control_recompiles_only_what_it_replaces(trial):
         lhs=lhs, rhs=lambda x: x**2, over=inputs(x=reals()), control={"rhs": lambda x: x}
     )
     assert check.test(trial).verdict == Verdict.holds
-    assert check.controlled().test(trial).verdict == Verdict.refuted
+    control = dataclasses.replace(trial, is_control=True)
+    assert check.controlled().test(control).verdict == Verdict.refuted
     assert len(traced) == 1
