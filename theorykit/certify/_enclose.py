@@ -48,7 +48,9 @@ class Balls:
     def contains(self, value: Any) -> bool:
         """Whether every ball contains the exact number beside it."""
         others = np.broadcast_to(_objects_of(value), self.shape)
-        return all(b.contains(ball(v)) for b, v in zip(self.array.flat, others.flat, strict=True))
+        with precision(1024):  # a fraction becomes a ball too, far smaller than these
+            pairs = zip(self.array.flat, others.flat, strict=True)
+            return all(b.contains(ball(v)) for b, v in pairs)
 
     def _floats(self, of: Callable[[arb], float]) -> Any:
         if any(isinstance(b, acb) for b in self.array.flat):

@@ -83,14 +83,15 @@ IN_NUMPY.update({"split", "unstack", "iota"})
 
 def labelled(machine: Machine, eqn: Any, *xs: Any) -> np.ndarray:
     """Move entries wherever JAX moves integers: labels are sent through the primitive itself."""
-    labels, pool = [], []
+    labels: list[np.ndarray] = []
+    pool: list[np.ndarray] = []
     for x, atom in zip(xs, eqn.invars, strict=True):
         if not is_inexact(atom):
             if x.dtype == object:
                 raise Doubt("an index depends on a comparison that could not be decided")
             labels.append(x)
             continue
-        first = sum(map(len, pool))
+        first = sum(len(part) for part in pool)
         labels.append(first + np.arange(x.size).reshape(x.shape))
         pool.append(x.reshape(-1))
     params = dict(eqn.params)
