@@ -6,6 +6,7 @@ of polynomials, `integral` a Gaussian expectation; each answer carries a proven 
 
 from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, enclose
+from theorykit.certify._integral import integral
 from theorykit.certify._machine import NotCertifiable
 from theorykit.certify._numbers import float_above, float_below
 from theorykit.certify._polynomials import identical
@@ -20,5 +21,6 @@ __all__ = [
     "float_above",
     "float_below",
     "identical",
+    "integral",
     "prove",
 ]

@@ -101,9 +101,11 @@ def _unbounded(x: Any) -> bool:
 
 def power(x: Any, n: int) -> Any:
     """Return x^n for an integer n."""
-    if n >= 0 and n % 2 == 0 and is_ball(x) and x.contains(0) and not x.is_exact():
-        return up_to(x.abs_upper() ** n) if n else arb(1)
-    return x**n
+    if not is_ball(x) or x.is_exact() or x.rel_accuracy_bits() > 16:
+        return x**n
+    if not x.contains(0) or (n > 0 and n % 2):  # a wide ball may not reach zero, nor may its power
+        return monotone(lambda e: e**n, x)
+    return up_to(x.abs_upper() ** n) if n > 0 else x**n if n else arb(1)
 
 
 @rule("integer_pow")
@@ -214,7 +216,12 @@ edged("erf_inv", method("erfinv"), "the argument may leave (-1, 1)")
 
 @rule("atan2")
 def _atan2(machine, eqn, y, x):
-    return each(lambda b, a: arb.atan2(b, a) if is_ball(b) else b.atan2(a), y, x)
+    def of(b, a):
+        if not (is_ball(a) and is_ball(b)):
+            return b.atan2(a)
+        return arb.nan() if a.is_nan() or b.is_nan() else arb.atan2(b, a)
+
+    return each(of, y, x)
 
 
 @rule("rem")
@@ -288,7 +295,7 @@ def larger(machine: Machine, x: Any, y: Any) -> Any:
     if machine.analytic:
         return acb("nan")
     if not (is_ball(x) and is_ball(y)):
-        return x.max(y) if hasattr(x, "max") else hull(x, y)
+        return hull(x, y) if isinstance(y, acb) or not hasattr(x, "max") else x.max(y)
     if not (x.is_finite() and y.is_finite()):
         return x.max(y)
     if y.is_exact():
@@ -308,7 +315,7 @@ def smaller(machine: Machine, x: Any, y: Any) -> Any:
     if machine.analytic:
         return acb("nan")
     if not (is_ball(x) and is_ball(y)):
-        return x.min(y) if hasattr(x, "min") else hull(x, y)
+        return hull(x, y) if isinstance(y, acb) or not hasattr(x, "min") else x.min(y)
     if not (x.is_finite() and y.is_finite()):
         return x.min(y)
     if y.is_exact():
@@ -480,6 +487,8 @@ IN_NUMPY.add("select_n")
 @rule("convert_element_type")
 def _convert(machine, eqn, x):
     source, target = (np.dtype(v.aval.dtype).kind for v in (eqn.invars[0], eqn.outvars[0]))
+    if source == target == "b":
+        return x
     if source in "biu" and target in "biu":
         if x.dtype == object:
             raise Doubt("an integer depends on a comparison that could not be decided")

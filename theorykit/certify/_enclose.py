@@ -48,7 +48,9 @@ class Balls:
     def contains(self, value: Any) -> bool:
         """Whether every ball contains the exact number beside it."""
         others = np.broadcast_to(_objects_of(value), self.shape)
-        return all(b.contains(ball(v)) for b, v in zip(self.array.flat, others.flat, strict=True))
+        with precision(1024):  # a fraction becomes a ball too, far smaller than these
+            pairs = zip(self.array.flat, others.flat, strict=True)
+            return all(b.contains(ball(v)) for b, v in pairs)
 
     def _floats(self, of: Callable[[arb], float]) -> Any:
         if any(isinstance(b, acb) for b in self.array.flat):
@@ -75,8 +77,18 @@ class Balls:
 
 def shown(x: Any) -> str:
     """Return a ball in decimals, with as many digits as are certain."""
+    if isinstance(x, arb) and x in (arb.pos_inf(), arb.neg_inf()):
+        return "inf" if x > 0 else "-inf"
     digits = max(3, min(60, int(x.rel_accuracy_bits() * 0.30103))) if not x.is_exact() else 40
     return str(x.str(digits)) if isinstance(x, arb) else str(x)
+
+
+LEAVES_JAX = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,8 +104,8 @@ class Program:
         with jax.enable_x64(True):
             try:
                 closed, shape = jax.make_jaxpr(f, return_shape=True)(*like)
-            except jax.errors.ConcretizationTypeError as error:
-                first = str(error).split("\n")[0]
+            except LEAVES_JAX as error:
+                first = str(error).split("\n")[0].rstrip(".")
                 raise NotCertifiable(
                     f"the function branches in Python on a number that it is given, or leaves JAX "
                     f"({first}); write the branch with jnp.where or lax.cond."
@@ -187,17 +199,17 @@ def number_array(leaf: Any) -> np.ndarray:
 
     **Raises:** `ValueError` if it holds no numbers, NaN or infinity, or is a random key.
     """
-    if isinstance(leaf, Balls):
-        return leaf.array
     if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         raise ValueError(
             "a random key cannot be enclosed; draw the numbers first and give them as an argument."
         )
     if isinstance(leaf, np.ndarray | jax.Array) and np.dtype(leaf.dtype).kind in "biu":
         return np.asarray(leaf)
-    if isinstance(leaf, bool | int | np.integer) and not isinstance(leaf, np.floating):
+    if isinstance(leaf, bool | int | np.bool_ | np.integer):
         return np.asarray(leaf)
     given = _objects_of(leaf)
+    if given.size and all(isinstance(v, int) for v in given.flat):
+        return np.asarray(given.tolist())
     made = np.empty(given.shape, dtype=object)
     for where in np.ndindex(given.shape):
         try:

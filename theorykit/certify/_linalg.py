@@ -1,5 +1,6 @@
 """Rules of linear algebra: enclosures of what exists and is unique, whatever LAPACK would do."""
 
+import functools
 import math
 from typing import Any
 
@@ -208,12 +209,15 @@ def _eigenvalues(a: np.ndarray) -> np.ndarray:
         away = _hypotenuse(half, S[1][0])
         return objects([mean - away, mean + away], (2,))
     try:
-        found = [v.real for v in arb_mat(S).eig(multiple=True)]
+        found = [v.real for v in arb_mat([[v.mid() for v in row] for row in S]).eig(multiple=True)]
     except (ValueError, ZeroDivisionError):
         raise Doubt("the eigenvalues cannot be separated; more bits may help") from None
     lows, highs = sorted(v.lower() for v in found), sorted(v.upper() for v in found)
-    # Of overlapping balls, the k-th smallest lies between the k-th ends.
-    return objects([low.union(high) for low, high in zip(lows, highs, strict=True)], (n,))
+    # Of overlapping balls, the k-th smallest lies between the k-th ends; and by Weyl's inequality
+    # none moves further than the norm of what is added to the midpoints.
+    away = functools.reduce(arb.max, (sum((v.rad() for v in row), arb(0)) for row in S)).upper()
+    ends = zip(lows, highs, strict=True)
+    return objects([low.union(high) + arb(0, away) for low, high in ends], (n,))
 
 
 def _hypotenuse(x: arb, y: arb) -> arb:

@@ -10,6 +10,7 @@ raised only if a result depends on it.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ class Machine:
     hull: bool = False
     analytic: bool = False
     culprit: NotCertifiable | None = None
+    calls: list[Any] = dataclasses.field(default_factory=list, repr=False)
 
     def run(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Return the outputs of a jaxpr at these arrays; an `Unknown` may be among them."""
@@ -89,7 +91,9 @@ class Machine:
         values.update(zip(jaxpr.invars, args, strict=True))
         for eqn in _needed(jaxpr):
             inputs = [self._read(values, atom) for atom in eqn.invars]
+            self.calls.append(eqn)
             outputs = self._step(eqn, inputs)
+            self.calls.pop()
             values.update(zip(eqn.outvars, outputs, strict=True))
         return [self._read(values, atom) for atom in jaxpr.outvars]
 
@@ -149,7 +153,9 @@ class Machine:
 
     def doubt(self, eqn: Any, why: Any) -> NotCertifiable:
         """Return the error of an equation: what it is, its shape, its place, and why."""
-        name, place = eqn.primitive.name, place_of(eqn)
+        name = eqn.primitive.name
+        # What JAX's own functions do has no place of its own: the call that led there has.
+        place = next(filter(None, map(place_of, (eqn, *reversed(self.calls)))), "")
         shapes = ", ".join(_shown(v.aval) for v in eqn.invars) or "nothing"
         where = f" at {place}" if place else ""
         reason = str(why) if isinstance(why, Doubt) else f"these numbers do not allow it ({why})"
@@ -161,17 +167,29 @@ class Machine:
             self.culprit = self.doubt(eqn, Doubt(why))
 
 
-CALLS = {"jit", "pjit", "cond", "while", "scan", "custom_jvp_call", "custom_vjp_call", "checkpoint"}
+CALLS = {
+    "jit",
+    "pjit",
+    "cond",
+    "while",
+    "scan",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "checkpoint",
+    "remat2",
+}
 
 
 def is_inexact(atom: Any) -> bool:
     """Whether a variable or literal of a jaxpr holds real or complex numbers."""
-    dtype = getattr(atom.aval, "dtype", None)
-    return (
-        dtype is not None
-        and not jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
-        and (np.dtype(dtype).kind not in "biu")
-    )
+    return _inexact(getattr(atom.aval, "dtype", None))
+
+
+@functools.cache
+def _inexact(dtype: Any) -> bool:
+    if dtype is None or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        return False
+    return np.dtype(dtype).kind not in "biu"
 
 
 def _exactly(eqn: Any, inputs: list[Any], found: Rule | None, machine: Machine) -> list[Any]:
@@ -217,6 +235,7 @@ def _missing(name: str) -> str:
     return f"there is no rule that encloses the primitive {name}"
 
 
+@functools.lru_cache(maxsize=1024)
 def _needed(jaxpr: Any) -> list[Any]:
     """Return the equations that the outputs depend on."""
     wanted = {v for v in jaxpr.outvars if not hasattr(v, "val")}

@@ -26,7 +26,8 @@ def precision(bits: int) -> Iterator[None]:
         raise ValueError(
             f"bits lies between {LEAST_BITS} and {MOST_BITS} (128 is usual), not {bits}."
         )
-    with _flint, ctx.workprec(int(bits)):
+    # numpy would warn of flags that flint's own floats leave behind.
+    with _flint, ctx.workprec(int(bits)), np.errstate(all="ignore"):
         yield
 
 
@@ -91,17 +92,19 @@ def constant(value: Any) -> Any:
 def at_least(x: arb, edge: arb) -> arb:
     """Return a ball of max(x, edge), x astride the edge, that does not reach below it."""
     with ctx.workprec(MOST_BITS):
-        return edge + (x - edge).nonnegative_part()
+        return edge + up_to((x - edge).upper())
 
 
 def at_most(x: arb, edge: arb) -> arb:
     """Return a ball of min(x, edge), x astride the edge, that does not reach above it."""
     with ctx.workprec(MOST_BITS):
-        return edge - (edge - x).nonnegative_part()
+        return edge - up_to((edge - x).upper())
 
 
 def up_to(top: arb) -> arb:
     """Return the ball [0, top], top > 0."""
+    if top == 2:
+        return 1 + arb(0, 1).sgn()  # the one radius that is not rounded up: a clip to [-1, 1]
     return arb(0, top).nonnegative_part()
 
 

@@ -20,7 +20,7 @@ def rational(value: Any) -> Any:
     if isinstance(value, float | np.floating | Fraction):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             raise NotCertifiable(f"{value} is no coefficient of a polynomial.")
-        exact = Fraction(value)
+        exact = value if isinstance(value, Fraction) else Fraction(float(value))
         return fmpq(exact.numerator, exact.denominator)
     if isinstance(value, fmpq):
         return value

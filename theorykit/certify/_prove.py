@@ -216,19 +216,20 @@ class _Search:
         wide = [i for i, (a, b) in enumerate(zip(piece.low, piece.high, strict=True)) if a is not b]
         if not wide:
             return []
-        usable = all(slopes) and all(s[0].is_finite() for s in slopes if s)
+        known = [s for s in slopes if s and s[0].is_finite()]
+        usable = len(known) == len(slopes)
         if usable:
             face, moved = piece, False
             for i in wide:
-                if all(s[i] >= 0 for s in slopes):
+                if all(s[i] >= 0 for s in known):
                     face, moved = face.face(i, low=True), True
-                elif all(s[i] <= 0 for s in slopes):
+                elif all(s[i] <= 0 for s in known):
                     face, moved = face.face(i, low=False), True
             if moved:
                 return [face]
         widths = {i: piece.high[i] - piece.low[i] for i in wide}
         if usable:
-            swing = lambda i: max(float(s[i].abs_upper()) for s in slopes) * float(widths[i])
+            swing = lambda i: max(float(s[i].abs_upper()) for s in known) * float(widths[i])
             # A variable of little effect is cut at last, but not never.
             best = max(wide, key=lambda i: swing(i) + 1e-3 * float(widths[i]))
         else:

@@ -54,6 +54,7 @@ moves("expand_dims", lambda p, x: np.expand_dims(x, p["dimensions"]))
 moves("slice", _slice)
 moves("concatenate", lambda p, *xs: np.concatenate(xs, p["dimension"]))
 moves("stack", lambda p, *xs: np.stack(xs, p.get("axis", p.get("dimension", 0))))
+moves("tile", lambda p, x: np.tile(x, p["reps"]))
 moves("rev", lambda p, x: np.flip(x, p["dimensions"]))
 
 
@@ -82,14 +83,15 @@ IN_NUMPY.update({"split", "unstack", "iota"})
 
 def labelled(machine: Machine, eqn: Any, *xs: Any) -> np.ndarray:
     """Move entries wherever JAX moves integers: labels are sent through the primitive itself."""
-    labels, pool = [], []
+    labels: list[np.ndarray] = []
+    pool: list[np.ndarray] = []
     for x, atom in zip(xs, eqn.invars, strict=True):
         if not is_inexact(atom):
             if x.dtype == object:
                 raise Doubt("an index depends on a comparison that could not be decided")
             labels.append(x)
             continue
-        first = sum(map(len, pool))
+        first = sum(len(part) for part in pool)
         labels.append(first + np.arange(x.size).reshape(x.shape))
         pool.append(x.reshape(-1))
     params = dict(eqn.params)
@@ -122,12 +124,10 @@ def _scattered(of, eqn, operand, indices, updates):
     """Where each update lands is found by sending a one through, update by update."""
     if indices.dtype == object:
         raise Doubt("an index depends on a comparison that could not be decided")
-    params = dict(eqn.params, update_jaxpr=None, update_consts=())
+    params = {k: v for k, v in eqn.params.items() if not k.startswith("update_")}
     zeros, ones = np.zeros(operand.shape, int), np.eye(updates.size, dtype=int)
     with jax.enable_x64(True):
-        send = jax.vmap(
-            lambda u: jax.lax.scatter_add_p.bind(zeros, jax.numpy.asarray(indices), u, **params)
-        )
+        send = jax.vmap(lambda u: jax.lax.scatter_add(zeros, indices, u, **params))
         landed = np.asarray(send(ones.reshape(updates.size, *updates.shape)))
     made, flat = operand.copy(), updates.reshape(-1)
     for k, *where in np.argwhere(landed):

@@ -95,8 +95,8 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        found = Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
-        return found if trial.is_control else self._proved(found, trial)
+        held = Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+        return held if trial.is_control else self._proved(held, trial)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Prove it on its box, without a search."""

@@ -188,5 +188,5 @@ def test_what_is_no_polynomial_is_named():
         identical(lambda x: (jnp.exp(x), x), dict(x=()))
     with pytest.raises(NotCertifiable, match="max"):
         identical(lambda x: (jnp.maximum(x, 0), x), dict(x=()))
-    with pytest.raises(NotCertifiable, match="3.14"):
+    with pytest.raises(NotCertifiable, match="no rational"):
         identical(lambda x: (exact("pi") * x, x), dict(x=()))
