@@ -1,0 +1,8 @@
+"""Problems that the papers train on: samplers in JAX, with their losses and metrics."""
+
+from theorykit.tasks._base import Sample as Sample
+from theorykit.tasks._base import Task as Task
+from theorykit.tasks._base import regression as regression
+from theorykit.tasks._sequences import InductionHead as InductionHead
+
+__all__ = ["InductionHead", "Sample", "Task", "regression"]
