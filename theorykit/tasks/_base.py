@@ -86,9 +86,10 @@ def weighted_mean(values: Array, weight: Array) -> Array:
 
 
 def regression(task: Task, key: Array, count: int, length: int) -> tuple[Array, Array]:
-    """Return inputs (count, tokens, d) and centred numbers (count,) for regression by a kernel.
+    """Return inputs (count, tokens, d) and numbers (count,) for regression by a kernel.
 
-    Token ids come as one-hot vectors. What is predicted is said at each task's `problem`.
+    Token ids come as one-hot vectors. Numbers are +1 and -1, or standardised: each task's
+    `problem` says what is predicted.
 
     **Raises:** `ValueError` for a count below 1, or a length that the task does not have.
     """
