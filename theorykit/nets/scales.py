@@ -86,6 +86,13 @@ ACTIVATIONS = {
 }
 
 
+class Options(dict):
+    """Options of a network that do not change: networks with equal ones share compiled code."""
+
+    def __hash__(self):
+        return hash(frozenset(self.items()))
+
+
 def choose(name: str, value: Any, known: Any) -> Any:
     """Return a value that is one of the known ones.
 

@@ -12,6 +12,7 @@ from theorykit.nets.scales import (
     NORMS,
     PARAMETERISATIONS,
     Map,
+    Options,
     choose,
     count_parameters,
     embedding,
@@ -240,7 +241,7 @@ class Transformer(nnx.Module):
             "sigma_b": sigma_b,
             "dtype": dtype,
         }
-        self.config = config
+        config = self.config = Options(config)
         self.width, self.depth, self.tied, self.outputs = width, depth, tied, outputs
         self.vocabulary = vocabulary
         self.readout, self.causal, self.positions = readout, causal, positions
