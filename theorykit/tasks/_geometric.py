@@ -147,17 +147,20 @@ class ShortestPath(Geometric):
         steps = _graphs.distances(edges, length + 1)[0]
         return jnp.where(steps < length + 2, steps, -1)
 
+    def labels(self, edges: Array) -> Array:
+        """Return the target of a graph with this adjacency."""
+        nodes = len(edges)
+        source, target = 0, nodes - 1
+        if self.ties == "first":
+            return _graphs.shortest_path(edges, source, target)[0].astype(jnp.int32)
+        there, back = _graphs.distances(edges, target), _graphs.distances(edges, source)
+        on = (there + back == there[source]) & (there[source] < nodes)
+        return on.astype(jnp.int32)
+
     def _draw(self, key: Array, length: int) -> Sample:
         positions, edges = self.graph(key, length)
-        source, target = 0, length + 1
-        if self.ties == "first":
-            on, _ = _graphs.shortest_path(edges, source, target)
-        else:
-            there = _graphs.distances(edges, target)
-            back = _graphs.distances(edges, source)
-            on = (there + back == there[source]) & (there[source] < length + 2)
         x = self.features(positions, edges)
-        return Sample(x, on.astype(jnp.int32), jnp.ones(length + 2, x.dtype))
+        return Sample(x, self.labels(edges), jnp.ones(length + 2, x.dtype))
 
     def problem(self, key: Array, length: int) -> tuple[Array, Array]:
         """Return the features (T + 2, d), and +1 if there is a path, else -1."""
@@ -184,12 +187,15 @@ class MinCut(Geometric):
         """Return the value of the minimum cut; 0 without a path."""
         return self._cut(self.graph(key, length)[1])[1]
 
+    def labels(self, edges: Array) -> Array:
+        """Return the target of a graph with this adjacency."""
+        return self._cut(edges)[0].astype(jnp.int32)
+
     def _draw(self, key: Array, length: int) -> Sample:
         positions, edges = self.graph(key, length)
-        side, _ = self._cut(edges)
         x = self.features(positions, edges)
         weight = jnp.ones(length + 2, x.dtype).at[jnp.array([0, -1])].set(0)
-        return Sample(x, side.astype(jnp.int32), weight)
+        return Sample(x, self.labels(edges), weight)
 
     def problem(self, key: Array, length: int) -> tuple[Array, Array]:
         """Return the features (T + 2, d), and +1 if the cut has two edges or more, else -1."""
