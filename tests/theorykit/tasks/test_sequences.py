@@ -112,12 +112,15 @@ def test_regression_on_the_copied_token():
 
 
 def test_regression_on_the_smallest_number_is_standardised():
-    x, y = regression(Sorting(9), KEY, 4000, 4)
-    assert x.shape == (4000, 5, 10)
+    V, T = 6, 3
+    x, y = regression(Sorting(V), KEY, 300, T)
+    assert x.shape == (300, T + 1, V + 1)
     smallest = np.asarray(x[:, :-1].argmax(-1).min(-1))
-    assert np.corrcoef(smallest, y)[0, 1] == pytest.approx(1)
-    assert float(y.mean()) == pytest.approx(0, abs=0.08)
-    assert float(y.std()) == pytest.approx(1, abs=0.08)
+    value = {int(m): float(v) for m, v in zip(smallest, y, strict=True)}
+    assert len(value) == len(set(y.tolist())) == V - T + 1
+    every = [value[min(u)] for u in itertools.combinations(range(V), T)]
+    assert np.mean(every) == pytest.approx(0, abs=1e-6)
+    assert np.std(every) == pytest.approx(1, rel=1e-6)
     assert (regression(Sorting(4), KEY, 3, 4)[1] == 0).all()
 
 
