@@ -58,7 +58,9 @@ class Checkpoints:
             options = ocp.CheckpointManagerOptions(
                 max_to_keep=2, enable_async_checkpointing=True, cleanup_tmp_directories=True
             )
-            self._manager = ocp.CheckpointManager(self.path / "checkpoints", options=options)
+            self._manager = ocp.CheckpointManager(
+                self.path / "checkpoints", options=options, item_names=("fit",)
+            )
         except BaseException:
             self._lock.close()
             raise
@@ -109,7 +111,8 @@ class Checkpoints:
         steps = sorted(self._manager.all_steps(), reverse=True)
         for step in steps:
             try:
-                saved = self._manager.restore(step, args=self._args.StandardRestore())
+                args = self._args.Composite(fit=self._args.StandardRestore())
+                saved = self._manager.restore(step, args=args)["fit"]
                 return step, _unflatten(saved["state"], like), saved["history"]
             except Exception as error:  # whatever a damaged file makes Orbax say
                 damage = error
@@ -126,7 +129,8 @@ class Checkpoints:
     def save(self, step: int, state: Any, history: list[Array]) -> None:
         """Begin to write a checkpoint; what it holds is copied before this returns."""
         tree = {"state": _flatten(state), "history": [np.array(a) for a in history]}
-        self._manager.save(step, args=self._args.StandardSave(tree), force=True)
+        args = self._args.Composite(fit=self._args.StandardSave(tree))
+        self._manager.save(step, args=args, force=True)
 
     def finish(self) -> None:
         """Wait until what was begun is on the disk.

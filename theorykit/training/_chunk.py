@@ -75,7 +75,10 @@ class Program:
     def first(self) -> State:
         """Return the state before the first step."""
         where = {} if self.mesh is None else {"out_shardings": self.placed["seed"]}
-        return jax.jit(self._first, **where)(self.keys[:, 0], self.start)
+        made = jax.jit(self._first, **where).lower(self.keys[:, 0], self.start)
+        # A CPU optimises the random numbers of every weight for seconds, to draw them once.
+        cheap = {"xla_backend_optimization_level": "0"} if jax.default_backend() == "cpu" else {}
+        return made.compile(cheap)(self.keys[:, 0], self.start)
 
     def place(self, state: State) -> State:
         """Put a state that was read from a checkpoint where the program wants it."""
