@@ -12,6 +12,7 @@ last.
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,11 @@ class Checkpoints:
             import orbax.checkpoint as ocp  # takes seconds
 
             self._args = ocp.args
+            # In a thread of its own, where a Ctrl-C cannot break off Orbax half way.
+            self._writer = ThreadPoolExecutor(1)
+            self._writing: Future | None = None
             options = ocp.CheckpointManagerOptions(
-                max_to_keep=2, enable_async_checkpointing=True, cleanup_tmp_directories=True
+                max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
             )
             self._manager = ocp.CheckpointManager(
                 self.path / "checkpoints", options=options, item_names=("fit",)
@@ -109,13 +113,17 @@ class Checkpoints:
         **Raises:** `ValueError` if there are checkpoints and none can be read.
         """
         steps = sorted(self._manager.all_steps(), reverse=True)
-        for step in steps:
+        for place, step in enumerate(steps):
             try:
                 args = self._args.Composite(fit=self._args.StandardRestore())
                 saved = self._manager.restore(step, args=args)["fit"]
-                return step, _unflatten(saved["state"], like), saved["history"]
+                state = _unflatten(saved["state"], like)
             except Exception as error:  # whatever a damaged file makes Orbax say
                 damage = error
+                continue
+            for damaged in steps[:place]:  # they will be made again
+                self._manager.delete(damaged)
+            return step, state, saved["history"]
         if steps:
             raise ValueError(
                 f"no checkpoint in {self.path} can be read ({damage}); take a new folder."
@@ -124,25 +132,28 @@ class Checkpoints:
 
     def busy(self) -> bool:
         """Return whether a checkpoint is being written."""
-        return self._manager.is_saving_in_progress()
+        return self._writing is not None and not self._writing.done()
 
     def save(self, step: int, state: Any, history: list[Array]) -> None:
-        """Begin to write a checkpoint; what it holds is copied before this returns."""
+        """Begin to write a checkpoint, when the one before is written."""
         tree = {"state": _flatten(state), "history": [np.array(a) for a in history]}
         args = self._args.Composite(fit=self._args.StandardSave(tree))
-        self._manager.save(step, args=args, force=True)
+        self.finish()
+        self._writing = self._writer.submit(self._manager.save, step, args=args, force=True)
 
     def finish(self) -> None:
         """Wait until what was begun is on the disk.
 
         **Raises:** what went wrong in writing.
         """
-        self._manager.wait_until_finished()
-        self._manager.check_for_errors()
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
     def close(self) -> None:
         """Finish, and give the folder back."""
         try:
+            self._writer.shutdown()
             self._manager.close()
         finally:
             self._lock.close()

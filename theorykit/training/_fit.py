@@ -276,10 +276,8 @@ class _Run:
             watcher.shutdown(wait=False, cancel_futures=True)
 
     def _keep(self, end: int, saved: State, last: bool) -> None:
-        if self.kept.busy():
-            if not last:
-                return
-            self.kept.finish()
+        if self.kept.busy() and not last:
+            return
         past = [np.asarray(self.ends), *(np.stack(rows) for rows in self.rows.values())]
         self.kept.save(end, saved, past)
 
