@@ -179,7 +179,7 @@ class _Search:
             bounds = self.narrowed(piece, balls, gaps)
         return bounds, [g.slopes for g in gaps]
 
-    def without_slopes(self, balls: list[arb]) -> tuple[list[arb], list[None]]:
+    def without_slopes(self, balls: list[arb]) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
         """Return the natural enclosures alone, where some primitive has no slope."""
         try:
             left, right = self.sides.run(Machine(hull=True), self.leaves(balls))
@@ -189,7 +189,8 @@ class _Search:
             self.why = str(error)
             return [arb.nan()], [None]
         bounds = [r - l for l, r in zip(left.flat, right.flat, strict=True)]
-        return bounds, [None] * len(bounds)
+        none: list[tuple[arb, ...] | None] = [None] * len(bounds)
+        return bounds, none
 
     def narrowed(self, piece: _Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
         """Return the better of natural enclosure and mean value form, an entry each."""
@@ -291,7 +292,8 @@ def _exactly(array: np.ndarray) -> Any:
     """Return exact numbers as floats where they are floats, else as fractions."""
     made = np.empty(array.shape, dtype=object)
     for where in np.ndindex(array.shape):
-        mantissa, exponent = array[where].man_exp()
+        number: Any = array[where]
+        mantissa, exponent = number.man_exp()
         value = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
         made[where] = float(value) if Fraction(float(value)) == value else value
     if all(isinstance(v, float) for v in made.flat):
