@@ -120,7 +120,10 @@ def _show(
     """Show one claim: statement, assumptions, check, control, last result."""
     known = {c.id: c for c in select(files or [])}
     if id not in known:
-        raise ValueError(f"no claim has the id {id!r}; `theorykit list` shows their ids.")
+        raise ValueError(
+            f"no claim has the id {id!r}; `theorykit list` shows the shipped ones, and "
+            f"`theorykit show {id} FILE` looks into a file of claims."
+        )
     claim = known[id]
     try:
         with float64():

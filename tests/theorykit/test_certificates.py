@@ -1,7 +1,9 @@
 """What the engine certifies: witnesses, proofs, exhaustive checks; and how it is repeated."""
 
+import functools
 import itertools
 import math
+import operator
 import subprocess
 import sys
 from fractions import Fraction
@@ -105,6 +107,34 @@ def test_a_proof_finds_what_the_search_missed(trial):
     assert found.witness is not None
 
 
+def test_what_fails_by_less_than_the_tolerance_is_no_refutation(trial):
+    found = inequality(
+        lhs=lambda x: 0.1 * x + 0.2 * x, rhs=lambda x: 0.3 * x,
+        over=inputs(x=interval(0.5, 1)), proof=on_box(), **LIGHT,
+    ).test(trial)  # fmt: skip
+    assert found.verdict == Verdict.holds
+    assert "less than the tolerance" in found.note
+
+
+def test_a_refutation_on_a_box_names_its_entry(trial):
+    found = inequality(
+        lhs=lambda x: jnp.stack([0 * x, jnp.exp(-(((x - 0.7310585) / 1e-3) ** 2))]),
+        rhs=lambda x: jnp.stack([5 + 0 * x, 0.5 + 0 * x]),
+        over=inputs(x=interval(0, 1)), starts=0, cases=8, proof=on_box(),
+    ).test(trial)  # fmt: skip
+    assert found.verdict == Verdict.refuted
+    assert found.witness.rhs == 0.5
+
+
+def test_a_proof_of_the_wrong_kind_is_refused_before_the_search(trial):
+    with pytest.raises(ValueError, match="on_box"):
+        cauchy(proof=as_polynomials()).test(trial)
+    with pytest.raises(ValueError, match="upper end first"):
+        cauchy(proof=on_box(x=(1, -1), y=(0, 1))).test(trial)
+    with pytest.raises(ValueError, match="as_polynomials"):
+        identity(lhs=lambda: 1.0, rhs=lambda: 1.0, proof=on_box()).test(trial)
+
+
 def test_a_proof_over_a_factor(trial):
     found = inequality(
         lhs=lambda K: K[0, 1], rhs=lambda K: (K[0, 0] + K[1, 1]) / 2 + 0.1,
@@ -165,6 +195,10 @@ double = lambda n: 2 * n
         (lambda n: float(n) >= 0, False),
         (lambda n: np.add(n, 1) > n, False),
         (lambda n: n**-1 <= 1 if n else True, False),
+        (functools.partial(lambda tol, n: n * tol >= 0, 0.1), False),
+        (functools.partial(lambda least, n: n >= least, 0), True),
+        (lambda n: int.__truediv__(n, 2) >= 0, False),
+        (operator.methodcaller("__ge__", 0), False),
     ],
 )
 def test_exhaustive_is_certified_only_without_floats(trial, predicate, certified):

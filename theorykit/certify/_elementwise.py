@@ -558,6 +558,4 @@ def _round(machine, eqn, x):
     return _rounded(nearest)(machine, eqn, x)
 
 
-rule("reduce_precision", "copy", "copy_p", "optimization_barrier")(
-    lambda machine, eqn, *xs: list(xs)
-)
+rule("copy", "copy_p", "optimization_barrier")(lambda machine, eqn, *xs: list(xs))

@@ -205,11 +205,11 @@ def number_array(leaf: Any) -> np.ndarray:
         )
     if isinstance(leaf, np.ndarray | jax.Array) and np.dtype(leaf.dtype).kind in "biu":
         return np.asarray(leaf)
-    if isinstance(leaf, bool | int | np.bool_ | np.integer):
-        return np.asarray(leaf)
     given = _objects_of(leaf)
-    if given.size and all(isinstance(v, int) for v in given.flat):
-        return np.asarray(given.tolist())
+    if given.size and all(isinstance(v, int | np.bool_ | np.integer) for v in given.flat):
+        whole = np.asarray(given.tolist())
+        if whole.dtype.kind in "biu":  # larger integers are numbers like others
+            return whole
     made = np.empty(given.shape, dtype=object)
     for where in np.ndindex(given.shape):
         try:

@@ -49,6 +49,8 @@ class Interval:
     def of(cls, low: arb, high: arb) -> "Interval":
         """Return the interval between these balls; where an end is lost it is infinite."""
         low, high = low.lower(), high.upper()
+        if low > high:
+            return cls(-INFINITE, INFINITE)
         return cls(-INFINITE if low.is_nan() else low, INFINITE if high.is_nan() else high)
 
     @property
@@ -105,10 +107,16 @@ class Interval:
 
     def function(self, name: str) -> "Interval":
         """Return an interval of the function's values."""
+        if name in ("acos", "asin") and not (self.low >= -1 and self.high <= 1):
+            return Interval(arb(-2), arb(4))  # wherever it is defined
         if name in RISING:
-            return Interval.of(_limit(name, self.low, 0), _limit(name, self.high, 1))
+            return Interval.of(
+                _limit(name, self.low, 0, -INFINITE), _limit(name, self.high, 1, INFINITE)
+            )
         if name in FALLING:
-            return Interval.of(_limit(name, self.high, 1), _limit(name, self.low, 0))
+            return Interval.of(
+                _limit(name, self.high, 1, -INFINITE), _limit(name, self.low, 0, INFINITE)
+            )
         made = getattr(self.low.union(self.high), name)() if self.finite else arb.nan()
         if not made.is_finite() and name in ("sin", "cos"):
             return Interval(arb(-1), arb(1))
@@ -128,11 +136,12 @@ def _raised(x: arb, n: int) -> arb:
     return x**n if x.is_finite() else x
 
 
-def _limit(name: str, x: arb, side: int) -> arb:
+def _limit(name: str, x: arb, side: int, unknown: arb) -> arb:
+    """Return the value at an end of the argument, or what bounds it where nothing is known."""
     if x.is_finite():
         return getattr(x, name)()
     limit = LIMITS[name][side] if name in LIMITS and (x > 0) == bool(side) else None
-    return (INFINITE if side else -INFINITE) if limit is None else arb(limit)
+    return unknown if limit is None else arb(limit)
 
 
 # Numbers that are recorded or bounded rather than computed -----------------------------------

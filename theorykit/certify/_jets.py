@@ -125,6 +125,8 @@ class Jet:
     def atan2(self, x: "Jet") -> "Jet":
         square = on_balls.power(self.value, 2) + on_balls.power(x.value, 2)
         slopes = _plus(_scaled(self.slopes, x.value), _scaled(x.slopes, -self.value))
+        if not (x.value > 0 or self.value > 0 or self.value < 0):
+            return Jet(arb.atan2(self.value, x.value), None)  # it may jump by 2 pi
         return Jet(arb.atan2(self.value, x.value), _scaled(slopes, 1 / square))
 
     def erf(self) -> "Jet":
@@ -145,7 +147,7 @@ class Jet:
         return self._chain(lambda x: on_balls.absolute(_plain, x), lambda x: x.sgn())
 
     def sgn(self) -> "Jet":
-        sign = self.value.sgn()
+        sign = self.value if self.value.is_nan() else self.value.sgn()
         return Jet(sign, () if sign.is_exact() else None)
 
     def max(self, other: "Jet") -> "Jet":
@@ -193,6 +195,6 @@ def _united(a: Slopes, b: Slopes) -> Slopes:
 
 JETS = Field(
     constant=lambda value: value if isinstance(value, Jet) else Jet(constant(value)),
-    less=lambda a, b: False if a is b else less(a.value, b.value),
-    equal=lambda a, b: True if a is b else equal(a.value, b.value),
+    less=lambda a, b: less(a.value, b.value),
+    equal=lambda a, b: equal(a.value, b.value),
 )

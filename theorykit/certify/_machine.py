@@ -11,12 +11,13 @@ raised only if a result depends on it.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+from flint.utils.flint_exceptions import DomainError
 
 from theorykit.certify import _numbers
 
@@ -24,12 +25,13 @@ from theorykit.certify import _numbers
 class NotCertifiable(ValueError):
     """The function cannot be enclosed; one sentence names the primitive, its shape and the place.
 
-    **Fields:** `primitive`; `place`, a file and line of the function, or "".
+    **Fields:** `primitive`; `place`, a file and line of the function, or ""; `hopeless`, whether
+    there is no rule, so that no other point or precision would help.
     """
 
-    def __init__(self, message: str, primitive: str = "", place: str = ""):
+    def __init__(self, message: str, primitive: str = "", place: str = "", hopeless: bool = False):
         super().__init__(message)
-        self.primitive, self.place = primitive, place
+        self.primitive, self.place, self.hopeless = primitive, place, hopeless
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Doubt(Exception):
     """Raised by a rule that cannot go on; the machine adds primitive, shape and place."""
 
 
+class NoRule(Doubt):
+    """Raised for a primitive that has no rule."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Field:
     """What numbers are: how a constant becomes one, and how two of them compare."""
@@ -50,6 +56,8 @@ class Field:
     constant: Callable[[Any], Any]
     less: Callable[[Any, Any], bool | None]
     equal: Callable[[Any, Any], bool | None]
+    rules: Mapping[str, "Rule"] | None = None
+    """Rules of its own, in place of the general ones; None stands for no difference."""
 
 
 REALS = Field(_numbers.constant, _numbers.less, _numbers.equal)
@@ -132,16 +140,23 @@ class Machine:
                 if isinstance(value, Unknown):
                     return [value] * len(eqn.outvars)
         try:
-            found = RULES.get(name)
+            found = self.field.rules.get(name) if self.field.rules is not None else RULES.get(name)
             if not any(map(is_inexact, (*eqn.invars, *eqn.outvars))) and name not in CALLS:
                 outputs = _exactly(eqn, inputs, found, self)
             elif found is None:
-                raise Doubt(_missing(name))
+                raise NoRule(_missing(name))
             else:
                 outputs = found(self, eqn, *inputs)
         except NotCertifiable as error:
             return [Unknown(error)] * len(eqn.outvars)
-        except (Doubt, TypeError, AttributeError, ZeroDivisionError) as error:
+        except (
+            Doubt,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            ValueError,
+            DomainError,
+        ) as error:
             return [Unknown(self.doubt(eqn, error))] * len(eqn.outvars)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         for value, variable in zip(outputs, eqn.outvars, strict=True):
@@ -159,7 +174,8 @@ class Machine:
         shapes = ", ".join(_shown(v.aval) for v in eqn.invars) or "nothing"
         where = f" at {place}" if place else ""
         reason = str(why) if isinstance(why, Doubt) else f"these numbers do not allow it ({why})"
-        return NotCertifiable(f"{name} of {shapes}{where}: {reason}.", name, place)
+        sentence = f"{name} of {shapes}{where}: {reason}."
+        return NotCertifiable(sentence, name, place, isinstance(why, NoRule))
 
     def blame(self, eqn: Any, why: str) -> None:
         """Note the first equation after which nothing is known of a number."""
@@ -196,7 +212,7 @@ def _exactly(eqn: Any, inputs: list[Any], found: Rule | None, machine: Machine) 
     """Evaluate an equation on integers and truth values, which are exact."""
     name = eqn.primitive.name
     if name in RANDOM or any(_is_key(v) for v in (*eqn.invars, *eqn.outvars)):
-        raise Doubt(_missing(name))
+        raise NoRule(_missing(name))
     undecided = any(isinstance(x, np.ndarray) and x.dtype == object for x in inputs)
     if found is not None and (undecided or name in IN_NUMPY):
         outputs = found(machine, eqn, *inputs)

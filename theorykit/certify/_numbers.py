@@ -127,7 +127,7 @@ def monotone(f: Callable[[arb], arb], x: arb) -> arb:
 def less(a: Any, b: Any) -> bool | None:
     """Return whether a < b, or None where the balls do not tell."""
     if a is b:
-        return False  # one ball is one number
+        return False if a == a or a.is_finite() else None  # one ball is one number, or NaN
     a, b = _real(a), _real(b)
     if a < b:
         return True
@@ -156,12 +156,14 @@ def _real(x: Any) -> arb:
 
 def float_below(x: arb) -> float:
     """Return a float at most the lower end of the ball."""
-    return _outward(x.lower(), -np.inf)
+    with precision(128):
+        return _outward(x.lower(), -np.inf)
 
 
 def float_above(x: arb) -> float:
     """Return a float at least the upper end of the ball."""
-    return _outward(x.upper(), np.inf)
+    with precision(128):
+        return _outward(x.upper(), np.inf)
 
 
 def _outward(end: arb, way: float) -> float:

@@ -8,8 +8,9 @@ import jax
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
+from theorykit.certify._elementwise import each
 from theorykit.certify._enclose import Program
-from theorykit.certify._machine import Field, Machine, NotCertifiable
+from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable
 from theorykit.certify._prove import _rows
 
 
@@ -38,7 +39,39 @@ def _equal(a: Any, b: Any) -> bool | None:
     return True if a - b == 0 else None  # two polynomials may meet somewhere
 
 
-POLYNOMIALS = Field(rational, _less, _equal)
+def _divide(machine: Machine, eqn: Any, x: np.ndarray, y: np.ndarray) -> Any:
+    """Divide by constants only: x / x is no polynomial, it has no value at zero."""
+    if not all(isinstance(b, fmpq) and b != 0 for b in y.flat):
+        raise Doubt("the divisor is not a constant other than zero")
+    return each(lambda a, b: a / b, x, y)
+
+
+def _raise(machine: Machine, eqn: Any, x: np.ndarray) -> Any:
+    n = eqn.params["y"]
+    if n < 0 and not all(isinstance(a, fmpq) and a != 0 for a in x.flat):
+        raise Doubt("a negative power is no polynomial")
+    return each(lambda a: a**n, x)
+
+
+# Everything else has another value, or none, somewhere: sqrt(x^2) is not x.
+_ARITHMETIC = {
+    "add", "add_any", "sub", "mul", "neg", "square", "stop_gradient", "copy", "exact",
+    "convert_element_type", "reduce_sum", "reduce_prod", "cumsum", "cumprod", "dot_general",
+    "reshape", "broadcast_in_dim", "transpose", "squeeze", "expand_dims", "slice", "concatenate",
+    "stack", "rev", "split", "unstack", "tile", "iota", "gather", "dynamic_slice",
+    "dynamic_update_slice", "scatter", "scatter-add", "scatter_add", "pad", "select_n",
+    "eq", "ne", "lt", "gt", "le", "ge", "and", "or", "not",
+    "jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
+    "custom_jvp_call", "custom_vjp_call", "cond", "while", "scan",
+}  # fmt: skip
+
+POLYNOMIALS = Field(
+    rational,
+    _less,
+    _equal,
+    {name: RULES[name] for name in _ARITHMETIC if name in RULES}
+    | {"div": _divide, "integer_pow": _raise},
+)
 
 
 def identical(
@@ -54,6 +87,11 @@ def identical(
 
     **Raises:** `NotCertifiable` if a side is not a polynomial with rational coefficients.
     """
+    for name, shape in shapes.items():
+        if not isinstance(shape, tuple) or not all(isinstance(n, int) and n > 0 for n in shape):
+            raise ValueError(
+                f"{name} needs a shape, a tuple of sizes such as (2, 3) or (), not {shape!r}."
+            )
     names = [f"{k}{i}" for k, s in shapes.items() for i in range(int(np.prod(s)))]
     ring = fmpq_mpoly_ctx.get(names or ["x"], Ordering.lex)
     variables = iter(ring.gens())

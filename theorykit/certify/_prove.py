@@ -14,7 +14,7 @@ from flint import arb
 from theorykit.certify._enclose import Balls, Program, number_array
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
-from theorykit.certify._numbers import float_above, float_below, precision
+from theorykit.certify._numbers import ball, float_above, float_below, precision
 
 Box = dict[str, tuple[Any, Any]]
 
@@ -28,9 +28,9 @@ class Proof:
 
     **Fields:** `status`, "proved", "refuted" or "undecided"; `boxes`, the pieces looked at;
     `slack`, a proven lower bound of rhs - lhs on the box, if proved; `point` of a refutation, exact
-    floats by name, with `lhs` and `rhs` enclosed there; `left`, the pieces that are undecided, and
-    `share`, how much of the box's volume they hold; `why`, the last thing that could not be
-    certified, if any.
+    floats (fractions where it is none) by name, with `lhs` and `rhs` enclosed there; `left`, the
+    pieces that are undecided, and `share`, how much of the box's volume they hold; `why`, the last
+    thing that could not be certified, if any.
     """
 
     status: str
@@ -66,16 +66,16 @@ class _Piece:
     high: tuple[arb, ...]
     share: Fraction
 
+    # An end that is no float, a third say, is an exact number just outside of the box.
+
     def balls(self) -> list[arb]:
         return [a if a is b else a.union(b) for a, b in zip(self.low, self.high, strict=True)]
 
     def middle(self) -> list[arb]:
-        return [
-            a if a is b else ((a + b) / 2).mid() for a, b in zip(self.low, self.high, strict=True)
-        ]
+        return [_between(a, b) for a, b in zip(self.low, self.high, strict=True)]
 
     def halves(self, i: int) -> "list[_Piece]":
-        cut = ((self.low[i] + self.high[i]) / 2).mid()
+        cut = _between(self.low[i], self.high[i])
         half = self.share / 2
         return [
             _Piece(self.low, _with(self.high, i, cut), half),
@@ -111,16 +111,21 @@ def prove(
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         raise ValueError(f"budget is how many pieces to look at, at least 1, not {budget!r}.")
     with precision(bits):
-        whole, shapes = _read(box)
-        search = _Search(inequality, shapes)
+        whole, inner, shapes = _read(box)
+        search = _Search(inequality, shapes, inner)
         return search.run(whole, budget, bits, progress)
 
 
 class _Search:
     """Branch and bound over one box."""
 
-    def __init__(self, inequality: Callable[..., tuple[Any, Any]], shapes: dict[str, tuple]):
-        self.shapes = shapes
+    def __init__(
+        self,
+        inequality: Callable[..., tuple[Any, Any]],
+        shapes: dict[str, tuple],
+        inner: list[tuple[arb, arb]],
+    ):
+        self.shapes, self.inner = shapes, inner
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
         self.sides = Program.trace(lambda *xs: _rows(named(*xs)), like)
@@ -136,9 +141,8 @@ class _Search:
             piece = pieces.popleft()
             looked += 1
             bound, slopes = self.over(piece)
-            low = min((b.lower() for b in bound), default=arb.pos_inf())
-            if low >= 0:
-                slack = min(slack, low)
+            if all(b.lower() >= 0 for b in bound):  # a NaN is not
+                slack = min([slack, *(b.lower() for b in bound)])
                 done += piece.share
                 progress(float(done))
                 continue
@@ -168,13 +172,25 @@ class _Search:
         try:
             left, right = self.sides.run(Machine(field=JETS, hull=True), self.leaves(jets))
             gaps = [r - l for l, r in zip(left.flat, right.flat, strict=True)]
-        except NotCertifiable as error:
-            self.why = str(error)
-            return [arb.nan()], [None]
+        except NotCertifiable:
+            return self.without_slopes(balls)
         bounds = [g.value for g in gaps]
         if any(g.slopes for g in gaps):
             bounds = self.narrowed(piece, balls, gaps)
         return bounds, [g.slopes for g in gaps]
+
+    def without_slopes(self, balls: list[arb]) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
+        """Return the natural enclosures alone, where some primitive has no slope."""
+        try:
+            left, right = self.sides.run(Machine(hull=True), self.leaves(balls))
+        except NotCertifiable as error:
+            if error.hopeless:
+                raise
+            self.why = str(error)
+            return [arb.nan()], [None]
+        bounds = [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+        none: list[tuple[arb, ...] | None] = [None] * len(bounds)
+        return bounds, none
 
     def narrowed(self, piece: _Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
         """Return the better of natural enclosure and mean value form, an entry each."""
@@ -188,7 +204,8 @@ class _Search:
         for gap, value in zip(gaps, centre, strict=True):
             if gap.slopes:
                 moved = sum((s * d for s, d in zip(gap.slopes, away, strict=True)), value)
-                made.append(gap.value if gap.value.lower() >= moved.lower() else moved)
+                better = moved.is_finite() and not gap.value.lower() >= moved.lower()
+                made.append(moved if better else gap.value)
             else:
                 made.append(gap.value)
         return made
@@ -201,6 +218,8 @@ class _Search:
     def at_middle(self, piece: _Piece) -> dict[str, Any] | None:
         """Return the middle if it certainly violates the inequality."""
         middle = piece.middle()
+        if not all(a <= m <= b for m, (a, b) in zip(middle, self.inner, strict=True)):
+            return None  # beside the box by less than its precision
         try:
             left, right = self.sides.run(Machine(), self.leaves(middle))
         except NotCertifiable as error:
@@ -208,7 +227,7 @@ class _Search:
             return None
         if not any(l > r for l, r in zip(left.flat, right.flat, strict=True)):
             return None
-        point = {k: _floats(v) for k, v in self.named(middle).items()}
+        point = {k: _exactly(v) for k, v in self.named(middle).items()}
         return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
 
     def divided(self, piece: _Piece, slopes: list[tuple[arb, ...] | None]) -> list[_Piece]:
@@ -260,6 +279,28 @@ class _Search:
         }
 
 
+def _between(low: arb, high: arb) -> arb:
+    """Return an exact number between two, a float if there is one that is near the middle."""
+    if low is high:
+        return low
+    middle = ((low + high) / 2).mid()
+    near = arb(float(middle))
+    return near if low < near < high else middle
+
+
+def _exactly(array: np.ndarray) -> Any:
+    """Return exact numbers as floats where they are floats, else as fractions."""
+    made = np.empty(array.shape, dtype=object)
+    for where in np.ndindex(array.shape):
+        number: Any = array[where]
+        mantissa, exponent = number.man_exp()
+        value = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        made[where] = float(value) if Fraction(float(value)) == value else value
+    if all(isinstance(v, float) for v in made.flat):
+        made = made.astype(float)
+    return made if array.shape else made.item()
+
+
 def _floats(array: np.ndarray, of: Callable[[arb], float] = float) -> Any:
     made = np.array([of(v) for v in array.flat], dtype=float).reshape(array.shape)
     return made if array.shape else float(made)
@@ -290,12 +331,15 @@ def _rows(sides: Any) -> tuple[jax.Array, jax.Array]:
     )
 
 
-def _read(box: Mapping[str, tuple[Any, Any]]) -> tuple[_Piece, dict[str, tuple]]:
-    """Return the box as one piece, and the shapes of its variables."""
+def _read(
+    box: Mapping[str, tuple[Any, Any]],
+) -> tuple[_Piece, list[tuple[arb, arb]], dict[str, tuple]]:
+    """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
     if not isinstance(box, Mapping) or not box:
         raise ValueError(f"a box has an interval a variable, as in dict(x=(0, 1)), not {box!r}.")
     lows: list[arb] = []
     highs: list[arb] = []
+    inner: list[tuple[arb, arb]] = []
     shapes = {}
     for name, pair in box.items():
         try:
@@ -306,18 +350,23 @@ def _read(box: Mapping[str, tuple[Any, Any]]) -> tuple[_Piece, dict[str, tuple]]
         low, high = np.broadcast_arrays(low, high)
         shapes[name] = low.shape
         for a, b in zip(low.flat, high.flat, strict=True):
-            if not a <= b:
+            if a > b or not (a.is_finite() and b.is_finite()):
                 raise ValueError(
                     f"the box is empty: {name} runs from {float(a):g} to {float(b):g}; "
                     "the lower end comes first."
                 )
-            same = a == b and a.is_exact()
-            a, b = a.lower(), b.upper()
-            lows.append(a)
-            highs.append(a if same else b)
+            inner.append((_ends(a)[1], _ends(b)[0]))
+            same = a.is_exact() and b.is_exact() and a == b
+            lows.append(_ends(a)[0])
+            highs.append(lows[-1] if same else _ends(b)[1])
     if not lows:
         raise ValueError("the box is empty: its variables have no entries.")
-    return _Piece(tuple(lows), tuple(highs), Fraction(1)), shapes
+    return _Piece(tuple(lows), tuple(highs), Fraction(1)), inner, shapes
+
+
+def _ends(x: arb) -> tuple[arb, arb]:
+    """Return the ends of a ball; an exact number is its own, at any precision."""
+    return (x, x) if x.is_exact() else (x.lower(), x.upper())
 
 
 def _end(name: str, end: Any) -> np.ndarray:
@@ -325,11 +374,11 @@ def _end(name: str, end: Any) -> np.ndarray:
         values = number_array(end)
     except ValueError as error:
         raise ValueError(f"an end of {name} is no number: {error}") from None
-    if values.dtype == object:
-        return values
     made = np.empty(values.shape, dtype=object)
     for where in np.ndindex(values.shape):
-        made[where] = arb(int(values[where]))
+        made[where] = ball(values[where])
+        if not isinstance(made[where], arb):
+            raise ValueError(f"an end of {name} is complex: {made[where]}.")
     return made
 
 

@@ -13,6 +13,7 @@ from theorykit.certify._elementwise import (
     absolute,
     conjunction,
     disjunction,
+    each,
     exact,
     larger,
     ordered,
@@ -330,8 +331,7 @@ def _top_k(machine, eqn, x):
 @rule("dot_general")
 def _dot_general(machine, eqn, x, y):
     (left, right), (batch_left, batch_right) = eqn.params["dimension_numbers"]
-    x = x if x.dtype == object else machine.array(x.astype(float))
-    y = y if y.dtype == object else machine.array(y.astype(float))
+    x, y = (a if a.dtype == object else each(machine.number, a.astype(object)) for a in (x, y))
     x = _as_matrices(x, batch_left, left, last=True)
     y = _as_matrices(y, batch_right, right, last=False)
     batch = [product(machine, a, b) for a, b in zip(x, y, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.certify import Balls, NotCertifiable, Proof, enclose, identical, prove
-from theorykit.certify._enclose import shown
+from theorykit.certify._enclose import number_array, shown
 from theorykit.certify._prove import BUDGET
 from theorykit.checks._base import ClaimError
 from theorykit.checks._sides import Sides
@@ -105,9 +105,19 @@ class OnBox:
                 low, high = domain.lo, domain.hi
             else:
                 raise ClaimError(f"on_box needs an interval for {name}, as in {name}=(-1, 1).")
-            ends = [np.broadcast_to(np.asarray(e, dtype=float), shape) for e in (low, high)]
+            try:
+                ends = [np.broadcast_to(number_array(e), shape) for e in (low, high)]
+            except ValueError as error:
+                raise ClaimError(f"on_box cannot read the interval of {name}: {error}") from None
             box[name] = (ends[0], ends[1])
         return box
+
+    def check(self, over: Inputs) -> None:
+        """Raise a `ClaimError` if the box does not fit the domain, before anything is searched."""
+        for sizes in self.settings(over):
+            for name, (low, high) in self.box(over, sizes).items():
+                if any(a > b for a, b in zip(low.flat, high.flat, strict=True)):
+                    raise ClaimError(f"on_box is empty: {name} has its upper end first.")
 
     def prove(self, sides: Sides, progress: Callable[[float], None]) -> Proof:
         """Prove lhs <= rhs at one setting."""
@@ -124,7 +134,7 @@ class OnBox:
         parts = []
         for sizes in self.settings(over):
             ends = [
-                f"{name} in [{low.min():g}, {high.max():g}]"
+                f"{name} in [{min(map(float, low.flat)):g}, {max(map(float, high.flat)):g}]"
                 + "^" * bool(low.shape)
                 + " x ".join(map(str, low.shape))
                 for name, (low, high) in self.box(over, sizes).items()
@@ -191,12 +201,18 @@ def proved_on_box(
         sides = make(sizes)
         found = proof.prove(sides, sides.trial.progress)
         pieces += found.boxes
-        if found.status == "refuted" and found.point is not None:
-            point = {k: np.asarray(v) for k, v in found.point.items()}
+        if found.point is not None and found.lhs is not None and found.rhs is not None:
+            beyond = excess(found.lhs, found.rhs)
+            point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
+            if not beyond.max(initial=0.0) > 0:
+                note = (
+                    f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
+                )
+                return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
             refuted = dataclasses.replace(
                 outcome,
                 verdict=Verdict.refuted,
-                witness=sides.witness(point, 0),
+                witness=sides.witness(point, int(np.argmax(beyond))),
                 note="Found while proving it on a box.",
             )
             return certify_witness(refuted, sides, point, excess)
@@ -211,7 +227,7 @@ def proved_on_box(
             where=proof.text(over),
             bits=proof.bits,
         ),
-        note=f"Proved for {proof.text(over)}; elsewhere searched only. {outcome.note}".strip(),
+        note=f"Proved for {proof.text(over)}; outside of it searched only. {outcome.note}".strip(),
     )
 
 

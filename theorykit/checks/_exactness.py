@@ -6,6 +6,7 @@ true division and anything that is not known to be exact. What cannot be told co
 
 import builtins
 import dis
+import functools
 import types
 from collections.abc import Callable
 from fractions import Fraction
@@ -44,6 +45,14 @@ class _Reader:
     def callable(self, f: Any) -> str:
         if isinstance(f, types.FunctionType):
             return self.function(f)
+        if isinstance(f, functools.partial):
+            for value in (*f.args, *f.keywords.values()):
+                found = self.callable(value) if callable(value) else ""
+                if found or not (callable(value) or exact_value(value)):
+                    return found or f"it is given {value!r}"
+            return self.callable(f.func)
+        if not isinstance(f, type | types.BuiltinFunctionType):
+            return f"it calls an object, {f!r}"
         if f is Fraction or (isinstance(f, type) and f in (int, bool, str, tuple, list, set, dict)):
             return ""
         module = getattr(f, "__module__", None) or ""
@@ -77,6 +86,9 @@ class _Reader:
                     return found
             elif not exact_value(constant) and constant is not Ellipsis:
                 return f"it has the constant {constant!r}"
+        for name in code.co_names:
+            if name.startswith("__") or name in ("real", "imag", "conjugate", "from_float"):
+                return f"it uses {name}"
         steps = list(dis.get_instructions(code))
         for i, step in enumerate(steps):
             if step.opname == "BINARY_OP" and step.argrepr in ("/", "/=", "**", "**="):

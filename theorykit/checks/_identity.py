@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theorykit.certify import Balls, float_above, float_below
-from theorykit.checks._base import Check, Trial
+from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import AsPolynomials, certify_witness, proved_as_polynomials
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
@@ -47,6 +47,10 @@ class Identity(Check):
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""
+        if self.proof is not None:
+            if not isinstance(self.proof, AsPolynomials):
+                raise ClaimError("an identity is proved with proof=as_polynomials(...).")
+            self.proof.settings(self.over)
         tried, largest = 0, 0.0
         settings = self.over.settings()
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive

@@ -7,7 +7,7 @@ import numpy as np
 
 from theorykit.certify import Balls, float_below
 from theorykit.checks._attack import attack
-from theorykit.checks._base import Check, Trial
+from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import OnBox, certify_witness, proved_on_box
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
@@ -64,6 +64,10 @@ class Inequality(Check):
         """Try the sizes in ascending order."""
         attacked = bool(self.traceable and self.starts and self.over.differentiable)
         grade = Evidence.searched if attacked else Evidence.sampled
+        if self.proof is not None:
+            if not isinstance(self.proof, OnBox):
+                raise ClaimError("an inequality is proved with proof=on_box(...).")
+            self.proof.check(self.over)
         seen = _Tightest()
         tried = informative = 0
         settings = self.over.settings()

@@ -371,3 +371,22 @@ def test_impossible_requests_are_refused(given, message):
 def test_what_has_no_value_is_refused(f):
     with pytest.raises(NotCertifiable, match=r"converge|not real"):
         integral(f, 1, growth=(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("f", "breaks", "value"),
+    [
+        (lambda u: jnp.maximum(jax.lax.rsqrt(u**2 - u + 1) - 1, 0), (0, 1), 0.0341),
+        (lambda u: jnp.maximum(jnp.arccos(jnp.clip(u, -1, 1)), 0), (-1, 1), np.pi / 2),
+        (lambda u: jnp.where(jax.lax.rsqrt(1 + u + u * u) < 0.7, 0.0, 1.0), (0,), None),
+    ],
+)
+def test_falling_functions_do_not_lose_their_range(f, breaks, value):
+    """A range with its ends exchanged decided comparisons that were open."""
+    try:
+        found = integral(f, 1, breaks=breaks, bits=40)
+    except NotCertifiable:
+        return
+    assert found.upper > 0.01
+    if value is not None:
+        assert found.lower - 1e-4 < value < found.upper + 1e-4

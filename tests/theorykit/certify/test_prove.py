@@ -95,6 +95,50 @@ def test_what_cannot_be_enclosed_is_left():
     assert "denominator" in found.why or found.share > 0
 
 
+FALSE = {
+    "NaN in a later entry": (
+        lambda x: (jnp.zeros(2), jnp.stack([5 + 0 * x, jnp.sqrt(x) - 0.5])), dict(x=(0, 1))),
+    "pole in a later entry": (
+        lambda x: (jnp.zeros(2), jnp.stack([5 + 0 * x, 1 / x])), dict(x=(-1, 1))),
+    "NaN constant": (lambda x: (x, jnp.array([2.0, jnp.nan])), dict(x=(0, 1))),
+    "branch cut": (lambda y: (2.0, jnp.arctan2(y, -1.0)), dict(y=(-1, 1))),
+    "isnan": (lambda x: (0.0, jnp.where(jnp.isnan(jnp.log(x)), -1.0, 1.0)), dict(x=(-2, -1))),
+    "NaN equals itself": (
+        lambda x: (lambda s: (0.0, jnp.where(s >= s, 1.0, -1.0)))(jnp.sqrt(x)), dict(x=(-2, -1))),
+    "sign of NaN": (lambda x: (-2.0, jnp.sign(jnp.log(x))), dict(x=(-2, -1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_what_is_false_or_undefined_is_not_proved(name):
+    assert prove(*FALSE[name], 60).status != "proved"
+
+
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_the_box_is_the_one_that_was_given(bits):
+    point = dict(x=(0.1, 0.1))
+    assert prove(lambda x: (x, 0.1 - 1e-12), point, bits=bits).status != "proved"
+    assert prove(lambda x: (x, 0.1), dict(x=(0, 0.1)), bits=bits).status != "refuted"
+    third = dict(x=("1/3", "1/3"))
+    assert prove(lambda x: (x, exact("1/3")), third, bits=bits).status != "refuted"
+    large = dict(x=(2**70 + 1, 2**70 + 1))
+    assert prove(lambda x: (x, float(2**70)), large, bits=bits).status == "refuted"
+
+
+def test_a_point_that_is_no_float_is_a_fraction():
+    narrow = dict(x=("1/3", Fraction(1, 3) + Fraction(1, 2**90)))
+    found = prove(lambda x: (3 * x - 1 + 1e-40, 0.0 * x), narrow, bits=256)
+    assert found.status == "refuted"
+    assert isinstance(found.point["x"], Fraction)
+    assert Fraction(1, 3) < found.point["x"] <= Fraction(1, 3) + Fraction(1, 2**90)
+
+
+def test_a_primitive_without_slope_is_proved_by_its_enclosure():
+    assert prove(lambda x: (jnp.exp2(x), 2.1), dict(x=(0, 1))).status == "proved"
+    with pytest.raises(NotCertifiable, match="no rule"):
+        prove(lambda x: (jnp.fft.fft(x).real, 9.0), dict(x=(np.zeros(2), np.ones(2))))
+
+
 @pytest.mark.parametrize(
     ("box", "says"),
     [
@@ -181,6 +225,29 @@ def test_polynomials_that_differ_by_little():
     assert not identical(lambda x: (x, x + 1e-300), dict(x=()))
     assert not identical(lambda x: (0.1 * x, exact("0.1") * x), dict(x=()))  # 0.1 is a float
     assert identical(lambda x: (x / 10, exact("0.1") * x), dict(x=()))
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        lambda x: (jnp.sqrt(x * x), x),
+        lambda x: (x * x / x, x),
+        lambda x: (x / x, 1.0),
+        lambda x: (x**-2 * x**2, 1.0),
+        lambda x: (1 / (x + 1), 1.0),
+        lambda x: (jnp.abs(x) ** 2, x**2),
+        lambda x: (jnp.sqrt(2.0) * x, x),
+    ],
+)
+def test_what_has_another_value_somewhere_is_no_polynomial(sides):
+    with pytest.raises(NotCertifiable):
+        identical(sides, dict(x=()))
+
+
+@pytest.mark.parametrize("shape", [3, (-1,), "2", (0,)])
+def test_a_shape_is_a_tuple_of_sizes(shape):
+    with pytest.raises(ValueError, match="needs a shape"):
+        identical(lambda x: (x, x), dict(x=shape))
 
 
 def test_what_is_no_polynomial_is_named():
