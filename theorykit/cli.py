@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
 class Size(enum.StrEnum):
     """How large an experiment is."""
 

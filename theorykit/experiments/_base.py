@@ -67,7 +67,8 @@ class Experiment:
             self._claim_folder(setting)
         found = self.build(setting)
         if setting.folder is not None:
-            text = json.dumps({**self._header(setting), **found.json()}, indent=1)
+            content = {**self._header(setting), **found.json()}
+            text = json.dumps(content, indent=1, default=str)
             (setting.folder / "finding.json").write_text(text + "\n")
             if found.plot is not None:
                 found.plot(setting.folder / "figure.png")

@@ -50,9 +50,7 @@ class Map(nnx.Module):
         return self.weight[...] if self.multiplier == 1.0 else self.weight[...] * self.multiplier
 
 
-def embedding(
-    rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, dtype: Any
-) -> Map:
+def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, dtype: Any) -> Map:
     """Return the map of inputs to tokens: rows for a vocabulary, or a matrix for vectors.
 
     A token id stands for a one-hot vector, and the reference network divides by the root of its
