@@ -80,7 +80,7 @@ def gradient_descent(
     - `batch`: how many networks at once.
 
     **Raises:** `ValueError` for fewer than three seeds, steps that do not increase, targets that
-    do not fit, or training that diverges.
+    do not fit, a learning rate at which training diverges.
     """
     stage = (x, y, learning_rate, tuple(steps))
     return _compare(make, kernel, [stage], x_test, widths, seeds, key, subtract, batch)
@@ -134,10 +134,15 @@ def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) 
             table[i, j] = np.asarray(kernel(*pair).ntk, float)
         return table[i, j]
 
-    rates = [
-        stable_rate(theta(i, i)) if rate is None else float(rate)
-        for i, (_, _, rate, _) in enumerate(stages)
-    ]
+    rates = []
+    for i, (_, _, rate, _) in enumerate(stages):
+        largest = stable_rate(theta(i, i))
+        rates.append(largest if rate is None else float(rate))
+        if not 0 < rates[-1] < 2 * largest:
+            raise ValueError(
+                f"gradient descent converges with a learning_rate between 0 and {2 * largest:.3g} "
+                f"(2 P over the largest eigenvalue of the NTK), got {rate}"
+            )
     linear = list(zip(targets, rates, counts, strict=True))
     data = list(zip(inputs, map(jnp.asarray, targets), rates, counts, strict=False))
     train = lambda network: descend(network, data, inputs[-1], subtract)
