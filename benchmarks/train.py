@@ -6,7 +6,8 @@
   of 64 tokens. With `--torch` the same network in PyTorch takes turns with it; PyTorch must then be
   importable, for example from another environment (`--torch-path V/lib/python3.11/site-packages`,
   made by `uv venv V && uv pip install --python V torch`).
-- `seeds`: 16 networks of width 64 together against 16 fits in turn, compilation left out.
+- `seeds`: 16 networks of width 64 together against 16 fits in turn: the calls as a whole, and
+  their training alone, without the compilation that each call does.
 - `outside`: the share of a fit's time that no compiled code was running.
 """
 
@@ -161,15 +162,19 @@ def steps(at: argparse.Namespace) -> dict[str, Any]:
 
 
 def seeds(at: argparse.Namespace) -> dict[str, Any]:
-    together, apart = [], []
+    found: dict[str, list[float]] = {}
     for _ in range(at.rounds):
-        count = max(1, at.steps // 4)
-        together.append(trained(at, 64, 16, count, count).seconds.total)
-        # All sixteen have the same program: the time of one, sixteen times.
-        one = min(trained(at, 64, [seed], count, count).seconds.total for seed in range(2))
-        apart.append(16 * one)
-    ratios = [a / b for a, b in zip(together, apart, strict=True)]
-    return {"together": spread(together), "in_turn": spread(apart), "ratio": spread(ratios)}
+        for name, numbers in {"together": range(16), "one": [0]}.items():
+            begun = time.perf_counter()
+            seconds = trained(at, 64, numbers, at.steps, at.steps).seconds.total
+            found.setdefault(f"{name}_call", []).append(time.perf_counter() - begun)
+            found.setdefault(f"{name}_training", []).append(seconds)
+    ratios = {}
+    for part in ("call", "training"):
+        # All sixteen fits in turn do the same work: the time of one, sixteen times.
+        pairs = zip(found[f"together_{part}"], found[f"one_{part}"], strict=True)
+        ratios[f"ratio_{part}"] = spread([a / (16 * b) for a, b in pairs])
+    return {**{name: spread(values) for name, values in found.items()}, **ratios}
 
 
 def outside(at: argparse.Namespace) -> dict[str, Any]:

@@ -164,7 +164,7 @@ def carry_over(plan: Plan, setting: Setting, what: str, printed: str) -> Finding
     said = lambda e: f"{e['mean']:.2f} [{e['interval'][0]:.2f}, {e['interval'][1]:.2f}]"
     summary = (
         f"{what}: trained at length {plan.first} to {plan.metric} {plan.threshold:g} with "
-        f"{first:.0f} samples (mean of {plan.seeds} seeds), then adapted. The samples of adaptation "
+        f"{first:.0f} samples (mean of {plan.seeds} seeds), then adapted. The samples of that "
         f"grow with exponent {said(grown['log'])} in log(T / T0): a logarithm has 1, growth in "
         f"proportion to T - T0 has {grown['linear']:.2f} on these lengths. In T / T0 the exponent "
         f"is {said(grown['power'])}. The paper: {printed}. "
