@@ -45,9 +45,9 @@ class Program:
         if not jax.tree.leaves(self.split(nnx.state(network))[0]):
             raise ValueError(f"train={self.train!r} selects none of the network's parameters.")
         self.arrays = self.problem.arrays
-        self.axis = None
+        self.axis: str | None = None
         if self.mesh is not None:
-            self._spread()
+            self._spread(self.mesh)
         self.shapes = jax.eval_shape(self._first, self.keys[:, 0], self.start)
         keys = self.keys[:, 1]
         _, loss = jax.eval_shape(self._steps, self.shapes, self.arrays, keys, 0)
@@ -57,9 +57,9 @@ class Program:
             one = {n: jax.ShapeDtypeStruct((), v.dtype) for n, v in self.metrics.items()}
             _stop.check(self.stop, one)
 
-    def _spread(self) -> None:
+    def _spread(self, mesh: Mesh) -> None:
         # A mesh made with explicit axes would ask for a sharding of every operation.
-        mesh = Mesh(self.mesh.devices, self.mesh.axis_names)
+        mesh = Mesh(mesh.devices, mesh.axis_names)
         place = lambda *spec: NamedSharding(mesh, PartitionSpec(*spec))
         self.axis, ways = "seed", mesh.shape["data"]
         self.placed = {"seed": place("seed"), "all": place()}
@@ -74,10 +74,12 @@ class Program:
 
     def first(self) -> State:
         """Return the state before the first step."""
-        where = {} if self.mesh is None else {"out_shardings": self.placed["seed"]}
-        made = jax.jit(self._first, **where).lower(self.keys[:, 0], self.start)
+        where = None if self.mesh is None else self.placed["seed"]
+        made = jax.jit(self._first, out_shardings=where).lower(self.keys[:, 0], self.start)
         # A CPU optimises the random numbers of every weight for seconds, to draw them once.
-        cheap = {"xla_backend_optimization_level": "0"} if jax.default_backend() == "cpu" else {}
+        cheap: dict[str, str | bool] = {}
+        if jax.default_backend() == "cpu":
+            cheap["xla_backend_optimization_level"] = "0"
         return made.compile(cheap)(self.keys[:, 0], self.start)
 
     def place(self, state: State) -> State:
@@ -89,10 +91,8 @@ class Program:
 
         The given state's memory is used again.
         """
-        where = {}
-        if self.mesh is not None:
-            where["out_shardings"] = (self.placed["seed"], self.placed["all"])
-        chunk = jax.jit(self._chunk, donate_argnums=0, **where)
+        where = None if self.mesh is None else (self.placed["seed"], self.placed["all"])
+        chunk = jax.jit(self._chunk, donate_argnums=0, out_shardings=where)
         run = chunk.lower(state, self.arrays, self.keys, 0, 1).compile()
         return lambda state, first, count: run(state, self.arrays, self.keys, first, count)
 

@@ -211,7 +211,7 @@ class _Run:
             name: [] for name in ["loss", *sorted(program.metrics.keys() - {"loss"})]
         }
         self.total = self.inside = self.compiling = 0.0
-        self.state: State | None = None
+        self.state: Any = None  # a State, from the first step on
         self.sent = 0  # steps that were sent off
         if kept is not None and (found := kept.newest(program.shapes)) is not None:
             self.sent, state, past = found
@@ -269,17 +269,17 @@ class _Run:
                 over = end >= self.steps or bool((stopped >= 0).all())
                 report.show(end, {n: r[-1] for n, r in self.rows.items()}, int((stopped < 0).sum()))
                 if self.kept is not None:
-                    self._keep(end, saved, over)
+                    self._keep(self.kept, end, saved, over)
                 if over:
                     return
         finally:
             watcher.shutdown(wait=False, cancel_futures=True)
 
-    def _keep(self, end: int, saved: State, last: bool) -> None:
-        if self.kept.busy() and not last:
+    def _keep(self, kept: Checkpoints, end: int, saved: State, last: bool) -> None:
+        if kept.busy() and not last:
             return
         past = [np.asarray(self.ends), *(np.stack(rows) for rows in self.rows.values())]
-        self.kept.save(end, saved, past)
+        kept.save(end, saved, past)
 
     def _complaint(self, diverged: np.ndarray) -> str:
         first = int(np.argmin(np.where(diverged >= 0, diverged, np.iinfo(diverged.dtype).max)))

@@ -67,7 +67,7 @@ class OnTask:
 
     def metrics(self, apply: Callable, arrays: Any, key: Array) -> dict[str, Array]:
         """Return the mean metrics and the loss of fresh batches, a batch an entry of `evaluate`."""
-        found = {}
+        found: dict[str, Array] = {}
         for name, at in self.evaluate.items():
 
             def one(key, length=at["length"]):
