@@ -21,7 +21,7 @@ def after(k: Array, errors: Array, *, rate: float, steps: float, flow: bool = Fa
     return vectors @ (gain[:, None] * (vectors.T @ errors))
 
 
-def stable_rate(k: Array) -> float:
+def fastest_rate(k: Array) -> float:
     """Return the learning rate at which the fastest direction is learned in one step."""
     return float(len(k) / np.linalg.eigvalsh((k + k.T) / 2)[-1])
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.compare._gaps import Curve, curves, plot
-from theorykit.compare._linear import predict, stable_rate
+from theorykit.compare._linear import fastest_rate, predict
 from theorykit.compare._networks import Make, descend, over_seeds
 
 Array = Any
@@ -74,7 +74,8 @@ def gradient_descent(
       of any length.
     - `steps`: at which outputs are compared, increasing.
     - `widths`, `seeds`: which networks; `key`: where their weights come from.
-    - `learning_rate`: eta; None: P over the largest eigenvalue of the kernel.
+    - `learning_rate`: eta; None: P / 4 over the largest eigenvalue of the kernel. It must be
+      below 2 P over that; narrow networks, whose NTK may be several times as large, need less.
     - `subtract`: train f - f_0, so that nothing but the kernel is at random; if False, each network
       is compared with the prediction for its own f_0.
     - `batch`: how many networks at once.
@@ -136,11 +137,11 @@ def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) 
 
     rates = []
     for i, (_, _, rate, _) in enumerate(stages):
-        largest = stable_rate(theta(i, i))
-        rates.append(largest if rate is None else float(rate))
-        if not 0 < rates[-1] < 2 * largest:
+        fastest = fastest_rate(theta(i, i))
+        rates.append(fastest / 4 if rate is None else float(rate))
+        if not 0 < rates[-1] < 2 * fastest:
             raise ValueError(
-                f"gradient descent converges with a learning_rate between 0 and {2 * largest:.3g} "
+                f"gradient descent converges with a learning_rate between 0 and {2 * fastest:.3g} "
                 f"(2 P over the largest eigenvalue of the NTK), got {rate}"
             )
     linear = list(zip(targets, rates, counts, strict=True))

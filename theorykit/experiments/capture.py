@@ -126,7 +126,7 @@ def growth(lengths: Sequence[int], first: int, samples: np.ndarray) -> dict[str,
     return {
         "power": _spread(exponents(ratio)),
         "log": _spread(exponents(np.log(ratio))),
-        "linear": slope(np.log(ratio), ratio - 1),
+        "linear": slope(np.log(ratio), ratio - 1) if len(ratio) > 2 else float("nan"),
     }
 
 
