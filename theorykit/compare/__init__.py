@@ -10,6 +10,7 @@ from theorykit.compare._kernels import KernelGap as KernelGap
 from theorykit.compare._kernels import kernels as kernels
 from theorykit.compare._last_layer import LastLayerGap as LastLayerGap
 from theorykit.compare._last_layer import last_layer as last_layer
+from theorykit.compare._networks import trained as trained
 from theorykit.compare._training import TrainingGap as TrainingGap
 from theorykit.compare._training import gradient_descent as gradient_descent
 from theorykit.compare._training import two_stage as two_stage
@@ -22,5 +23,6 @@ __all__ = [
     "gradient_descent",
     "kernels",
     "last_layer",
+    "trained",
     "two_stage",
 ]
