@@ -1,5 +1,6 @@
 """A fully connected network on the flattened input."""
 
+import itertools
 from typing import Any
 
 import jax
@@ -62,7 +63,7 @@ class MLP(nnx.Module):
         self.random_offset = False
         self.layers = nnx.List(
             Map(rngs, (m, n), m, parameterisation, readout=i == depth, dtype=dtype)
-            for i, (m, n) in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+            for i, (m, n) in enumerate(itertools.pairwise(sizes))
         )
         noise = lambda n: jax.random.normal(rngs.params(), (n,), dtype)
         first = noise if parameterisation == "ntk" else lambda n: jnp.zeros(n, dtype)
