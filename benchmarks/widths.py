@@ -58,9 +58,7 @@ def initial(at: argparse.Namespace, key: Any) -> dict[str, Any]:
             *oracle.kernel(InfiniteTransformer(**options), x1, x2, order=24)[:2]
         )
         make = functools.partial(network, features=2, **options)
-        gap = compare.kernels(
-            make, quadrature, X, widths=at.widths, seeds=at.seeds, key=key, batch=256
-        )
+        gap = compare.kernels(make, quadrature, X, widths=at.widths, seeds=at.seeds, key=key)
         name = f"depth {depth}, {activation}{', causal' if causal else ''}"
         names = ("nngp_bias", "nngp_spread", "ntk_bias", "ntk_spread")
         found[name] = {n: line(getattr(gap, n)) for n in names}
@@ -90,7 +88,6 @@ def trained(at: argparse.Namespace, key: Any) -> dict[str, Any]:
                 widths=at.widths,
                 seeds=at.trained_seeds,
                 key=key,
-                batch=16,
             )
             lengths = f"{name}, trained at {length}, tested at {n}"
             for steps, bias, single in zip(gap.steps, gap.bias, gap.single, strict=True):

@@ -69,7 +69,7 @@ def empirical(
         count("block", block)
     try:
         hash(graph)
-        run = _compiled
+        run: Any = _compiled
     except TypeError:  # a network that keeps something unhashable is compiled anew in every call
         run = _kernels
     nngp, parts = run(graph, tuple(names), get, outputs, block, weights, rest, *sides)
@@ -184,12 +184,12 @@ def _tangent(
         return jax.tree.map(lambda t: (t + t.T) / 2, whole) if same else whole
     blocks1, blocks2 = _blocks(x1, block), _blocks(x2, block)
     pairs = list(itertools.product(range(len(blocks1)), range(len(blocks2))))
-    pairs = np.array([(i, j) for i, j in pairs if i <= j or not same])
-    tiles = jax.lax.map(lambda p: products(blocks1[p[0]], blocks2[p[1]]), jnp.asarray(pairs))
+    kept = np.array([(i, j) for i, j in pairs if i <= j or not same])
+    tiles = jax.lax.map(lambda p: products(blocks1[p[0]], blocks2[p[1]]), jnp.asarray(kept))
 
     def assemble(tiles):
         per_row, per_column = (tiles.shape[1] // block, tiles.shape[2] // block)
-        where = {(int(i), int(j)): n for n, (i, j) in enumerate(pairs)}
+        where = {(int(i), int(j)): n for n, (i, j) in enumerate(kept)}
         tile = lambda i, j: tiles[where[i, j]] if (i, j) in where else tiles[where[j, i]].T
         table = jnp.block([[tile(i, j) for j in range(len(blocks2))] for i in range(len(blocks1))])[
             : len(x1) * per_row, : len(x2) * per_column

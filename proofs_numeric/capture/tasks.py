@@ -190,7 +190,7 @@ def parsed(text, nodes=5):
 
 def is_first_path(A, on):
     """Whether a label is the first of all shortest paths, by networkx; zero if there is none."""
-    import networkx as nx  # type: ignore[import-untyped]
+    import networkx as nx
 
     graph, end = nx.from_numpy_array(A), len(A) - 1
     if not nx.has_path(graph, 0, end):
@@ -204,7 +204,7 @@ def is_smallest_cut(A, side):
     The printed directions are taken: out of the source, into the target.
     """
     import networkx as nx
-    from networkx.algorithms.flow import edmonds_karp  # type: ignore[import-untyped]
+    from networkx.algorithms.flow import edmonds_karp
 
     end = len(A) - 1
     capacity = A.copy()

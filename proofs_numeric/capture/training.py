@@ -1,5 +1,7 @@
 """Sections 4.1 and 5: what kernel predictors say of training, in two stages and at finite width."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -118,12 +120,12 @@ X = np.array([[[1.0, 0.2], [-0.5, 0.8]], [[0.6, -1.1], [0.3, 0.9]]])  # P = 2, T
 Y = np.array([1.0, -1.0])
 TEST = np.array([[[0.4, 0.9], [0.8, -0.3]], [[-1.0, 0.5], [0.7, 0.6]]])
 NETWORK = dict(depth=1, activation="erf", score_scale=1.5)
-TIME = dict(steps=10, learning_rate=0.3)
+TIME: dict[str, Any] = dict(steps=10, learning_rate=0.3)
 
 
 def linear_training(theta, theta_test):
     """Return what the training adds at the test inputs if the tangent kernel does not change."""
-    left, alpha = Y, 0.0
+    left, alpha = Y, np.zeros_like(Y)
     for _ in range(TIME["steps"]):
         step = TIME["learning_rate"] / len(Y) * left
         left, alpha = left - theta @ step, alpha + step

@@ -49,7 +49,7 @@ def kernels(
     widths: Sequence[int],
     seeds: int | Sequence[int],
     key: Array,
-    batch: int = 8,
+    batch: int = 16,
 ) -> KernelGap:
     """Compare NNGP and NTK of finite networks with the kernels of infinite width.
 

@@ -50,7 +50,7 @@ def last_layer(
     seeds: int | Sequence[int],
     key: Array,
     steps: int = 1000,
-    batch: int = 8,
+    batch: int = 16,
 ) -> LastLayerGap:
     """Compare training of the last layer, from zero and with weight decay, with the NNGP posterior.
 

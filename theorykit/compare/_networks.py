@@ -11,6 +11,7 @@ from flax import nnx
 from theorykit.training._state import trainable
 
 Array = Any
+FEW = 2**26
 Make = Callable[[int, nnx.Rngs], nnx.Module]
 
 
@@ -29,10 +30,11 @@ def over_seeds(
     numbers = np.arange(seeds) if isinstance(seeds, int) else np.asarray(seeds)
     fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
     batch = min(batch, len(numbers))
-    graph = nnx.split(nnx.eval_shape(lambda: make(width, nnx.Rngs(params=0))))[0]
+    graph, shapes = nnx.split(nnx.eval_shape(lambda: make(width, nnx.Rngs(params=0))))
     draw = lambda key: nnx.state(make(width, nnx.Rngs(params=key)))
-    # Random numbers run once and are slow to compile well.
-    quickly = {"xla_backend_optimization_level": "0"}
+    # Random numbers are slow to compile well, which few of them do not pay for.
+    few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW
+    quickly = {"xla_backend_optimization_level": "0"} if few else None
     drawn = jax.jit(jax.vmap(draw), compiler_options=quickly)
     found = jax.jit(jax.vmap(lambda state: run(nnx.merge(graph, state))))
     pieces = []

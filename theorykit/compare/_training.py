@@ -37,7 +37,7 @@ class TrainingGap:
     def plot(self, file: str | Path) -> None:
         """Draw the distances over the widths, at each of the steps."""
         pairs = zip(self.steps, self.bias, self.single, strict=True)
-        lines = {}
+        lines: dict[str, Any] = {}
         for n, mean, one in pairs:
             lines |= {f"mean of networks, {n} steps": mean, f"one network, {n} steps": one}
         plot(file, lines, "Trained networks and the kernel predictor")
@@ -56,7 +56,7 @@ def gradient_descent(
     key: Array,
     learning_rate: float | None = None,
     subtract: bool = True,
-    batch: int = 8,
+    batch: int = 16,
 ) -> TrainingGap:
     """Compare networks trained by full-batch gradient descent with the predictor of their NTK.
 
@@ -100,7 +100,7 @@ def two_stage(
     key: Array,
     learning_rates: tuple[float | None, float | None] = (None, None),
     subtract: bool = True,
-    batch: int = 8,
+    batch: int = 16,
 ) -> TrainingGap:
     """Compare networks trained on two data sets in turn with the two-stage predictor.
 

@@ -55,7 +55,7 @@ class MLP(nnx.Module):
             raise ValueError("an MLP takes features=n, or vocabulary=V and tokens=T")
         rngs = nnx.Rngs(params=rngs) if isinstance(rngs, int) else rngs
         dtype = jnp.result_type(float) if dtype is None else dtype
-        size = features if features is not None else vocabulary * tokens
+        size = (vocabulary or 1) * (tokens or 1) if features is None else features
         sizes = [size, *[width] * depth, outputs]
         self.vocabulary, self.activation = vocabulary, activation
         self.sigma_w = sigma_w

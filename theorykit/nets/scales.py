@@ -87,7 +87,7 @@ ACTIVATIONS = {
 class Options(dict):
     """Options of a network that do not change: networks with equal ones share compiled code."""
 
-    def __hash__(self):
+    def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
 

@@ -247,7 +247,7 @@ class Transformer(nnx.Module):
         self.readout, self.causal, self.positions = readout, causal, positions
         self.max_tokens, self.random_offset = max_tokens, random_offset
         self.final_norm = (norm is not None and not reference) if final_norm is None else final_norm
-        size = vocabulary if features is None else features
+        size = features or vocabulary or 0
         self.embedding = embedding(rngs, size, width, parameterisation, vocabulary is None, dtype)
         if self.learned:
             self.position_table = nnx.Param(
