@@ -2,7 +2,8 @@
 
 `InfiniteTransformer` gives NNGP and NTK; `oracle` checks it in small cases; `ridge`,
 `gp_posterior` and `gradient_flow` predict with kernels; `monte_carlo` estimates the kernels of
-any finite network; `tangents` is neural-tangents on today's JAX (imported when it is asked for).
+any finite network, `empirical` computes those of one; `tangents` is neural-tangents on today's
+JAX (imported when it is asked for).
 """
 
 from theorykit.kernels import activations as activations
@@ -10,6 +11,7 @@ from theorykit.kernels import attention as attention
 from theorykit.kernels import draws as draws
 from theorykit.kernels import oracle as oracle
 from theorykit.kernels import recursion as recursion
+from theorykit.kernels.empirical import empirical as empirical
 from theorykit.kernels.predictors import Prediction as Prediction
 from theorykit.kernels.predictors import gp_posterior as gp_posterior
 from theorykit.kernels.predictors import gradient_flow as gradient_flow

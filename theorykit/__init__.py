@@ -38,7 +38,18 @@ _HOME = {
     "replay": "repeat",
     "verify": "runner",
 }
-_MODULES = ("certify", "checks", "domains", "kernels", "nets", "proofs_numeric")
+_MODULES = (
+    "certify",
+    "checks",
+    "compare",
+    "domains",
+    "experiments",
+    "kernels",
+    "nets",
+    "proofs_numeric",
+    "tasks",
+    "training",
+)
 
 __all__ = sorted([*_HOME, *_MODULES])
 

@@ -26,6 +26,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+class Size(enum.StrEnum):
+    """How large an experiment is."""
+
+    cpu = "cpu"
+    paper = "paper"
+
+
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[PATTERN or FILE]...", help="Ids, with * and ?; files of claims."),
@@ -128,6 +136,38 @@ def _show(
     out = report.console()
     for part in report.claim_page(claim, described, recall().get(id)):
         out.print(part)
+    return 0
+
+
+@app.command("experiment")
+def _experiment(
+    paper: Annotated[str | None, typer.Argument(metavar="[PAPER]")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]")] = None,
+    size: Annotated[
+        Size, typer.Option(help="cpu: minutes on two cores; paper: as printed.")
+    ] = Size.cpu,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep results here; go on where it stopped."),
+    ] = None,
+) -> int:
+    """Train a paper's experiment again; without a name, list what there is."""
+    from theorykit import experiments
+
+    out = report.console()
+    if paper is None or name is None:
+        out.print(report.experiments(experiments.experiments(paper)))
+        return 0
+    chosen = experiments.find(paper, name)
+    err = report.console(stderr=True)
+    say = lambda line: err.print(line, markup=False)
+    found = chosen.run(experiments.Setting(size.value, seed, run, say))
+    out.print(report.rows(found.rows))
+    out.print()
+    out.print(found.summary, markup=False)
+    if run is not None:
+        out.print(f"{run / 'finding.json'}, {run / 'figure.png'}", markup=False)
     return 0
 
 

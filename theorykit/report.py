@@ -1,7 +1,7 @@
 """What a run looks like on a terminal: a table, then each refutation and each error."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -129,6 +129,26 @@ def listing(claims: Sequence[Claim]) -> Table:
         made.add_column(name, overflow="fold")
     for c in claims:
         made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), c.words)
+    return made
+
+
+def experiments(known: Sequence[Any]) -> Table:
+    """Return the table of `theorykit experiment`."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("paper", "experiment", "where", "in words"):
+        made.add_column(name, overflow="fold")
+    for e in known:
+        made.add_row(e.paper, e.name, e.ref, e.words)
+    return made
+
+
+def rows(found: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of rows with the same names."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in found[0] if found else ():
+        made.add_column(name, justify="right")
+    for row in found:
+        made.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
     return made
 
 

@@ -17,10 +17,7 @@ class Verdict(enum.StrEnum):
 
 
 class Evidence(enum.IntEnum):
-    """How strong the evidence is, weakest first: `Evidence.sampled < Evidence.searched`.
-
-    `trained` has its place in the order; no check yields it yet.
-    """
+    """How strong the evidence is, weakest first: `Evidence.sampled < Evidence.searched`."""
 
     sampled = 1
     searched = 2

@@ -1,19 +1,24 @@
-"""Table 1, sections 4.2, 4.4 and 5, appendix D: what kernels cost, as compiled operations.
+"""Table 1, sections 4.2, 4.4 and 5, appendices A.2 and D: what kernels and forward passes cost.
 
 The compiler's own count of floating-point operations is fitted. It counts a library call (a
 Cholesky or eigenvalue decomposition) as nothing; those, of order T^3 a pair and not a draw, are
 left to the argument.
 """
 
+import functools
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, identity, rate
+from theorykit.checks import as_polynomials, exhaustive, identity, rate
 from theorykit.domains import inputs, reals
 from theorykit.kernels import recursion
 from theorykit.kernels.activations import Relu
+from theorykit.nets import Transformer
 
 RELU = Relu()
 floats = lambda *shape: jax.ShapeDtypeStruct(shape, np.float64)
@@ -21,8 +26,12 @@ floats = lambda *shape: jax.ShapeDtypeStruct(shape, np.float64)
 
 def flops(f, *shapes):
     """Return the floating-point operations of the compiled function."""
-    lowered = jax.jit(f).lower(*(floats(*s) for s in shapes))
-    compiled = lowered.compile({"xla_backend_optimization_level": "0"})
+    return counted(f, *(floats(*s) for s in shapes))
+
+
+def counted(f, *arguments):
+    """Return the same, for abstract arguments."""
+    compiled = jax.jit(f).lower(*arguments).compile({"xla_backend_optimization_level": "0"})
     return dict(compiled.cost_analysis() or {})["flops"]
 
 
@@ -212,4 +221,128 @@ def rich_law():
         over=inputs(z=reals("3 4"), Q=reals("4 4"), K=reals("4 4")),
         proof=as_polynomials(),
         control=dict(rhs=lambda z, Q, K: product(*factors(z, K, Q))),
+    )
+
+
+@functools.cache
+def forward_flops(T, D, H, d_k, depth=None):
+    """Return the operations of one block on T tokens, or of a transformer of this depth.
+
+    The network of A.1: values of width D, heads averaged, one linear map after the activation.
+    """
+    network = nnx.eval_shape(
+        lambda: Transformer(
+            features=1,
+            width=D,
+            heads=H,
+            head_size=d_k,
+            depth=depth or 1,
+            readout="tokens",
+            parameterisation="standard",
+            projection=False,
+            rngs=0,
+        )
+    )
+    graph, weights = nnx.split(network if depth else network.blocks[0])
+    rest = () if depth else (None, None)
+    run = lambda weights, z: nnx.merge(graph, weights)(z, *rest)
+    return counted(run, weights, floats(T, 1 if depth else D))
+
+
+def leading(T, D, H, d_k):
+    """Return the terms of A.2 but for the softmax."""
+    return H * (4 * T * D * d_k + 2 * T * D**2 + 2 * T**2 * d_k + 2 * T**2 * D) + 2 * T * D**2
+
+
+SIZES = [
+    (T, D, H, D // H) for T, D, H in itertools.product((8, 64, 512), (8, 32), (1, 8))
+]  # from small to large
+
+
+@claim(
+    "capture.table1.forward_cost",
+    ref="App. A.2, Secs. 4 and 5",
+    statement=r"\mathrm{FLOPs}_{\mathrm{trans}} = O(L H [T D^2 + T^2 D]): \text{ exponent of } T",
+)
+def forward_cost():
+    """A forward pass costs T^2 operations, for given widths: a power less than the kernel.
+
+    Control: the kernel's exponent.
+    """
+    return rate(
+        measure=lambda T: forward_flops(T, 8, 2, 4, depth=2),
+        at=(256, 1024, 4096),
+        exponent=2,
+        control=dict(exponent=3),
+    )
+
+
+@claim(
+    "capture.table1.forward_cost.depth",
+    ref="App. A.2",
+    statement=r"\mathrm{FLOPs}_{\mathrm{trans}} = O(L H [T D^2 + T^2 D]): \text{ exponent of } L",
+)
+def forward_cost_in_depth():
+    """The cost is linear in the number of blocks. Control: that it does not depend on it."""
+    return rate(
+        measure=lambda L: forward_flops(64, 16, 2, 8, depth=L),
+        at=(1, 2, 4),
+        exponent=1,
+        control=dict(exponent=0),
+    )
+
+
+@claim(
+    "capture.table1.forward_cost.terms",
+    ref="App. A.2",
+    statement=r"\mathrm{FLOPs}_{\mathrm{attn}} + \mathrm{FLOPs}_{\mathrm{MLP}} \approx "
+    r"H (4 T D d_k + 2 T D^2 + 2 T^2 d_k + \Theta(T^2) + 2 T^2 D) + 2 T D^2",
+)
+def forward_terms():
+    """A block costs the printed matrix products, and up to 8 operations an entry of what they give.
+
+    Scores (softmax, scale) and head outputs (mean over heads) are what "about" leaves out. Control:
+    values of the head's size, as networks with an output map have them.
+    """
+    narrow = lambda T, D, H, d: leading(T, D, H, d) - H * (2 * T * D + 2 * T**2) * (D - d)
+    close = lambda count, terms, T, D, H: terms <= count <= terms + 8 * H * T * (T + D)
+    return exhaustive(
+        predicate=lambda n: close(forward_flops(*n), leading(*n), *n[:3]),
+        universe=SIZES,
+        control=dict(predicate=lambda n: close(forward_flops(*n), narrow(*n), *n[:3])),
+    )
+
+
+@claim(
+    "capture.table1.forward_cost.block",
+    ref="App. A.2",
+    statement=r"\mathrm{FLOPs}_{\mathrm{block}} = O(H [T D d_k + T D^2 + T^2 (d_k + D)])",
+)
+def forward_block():
+    """A block costs at most 8 times the printed sum. Control: the sum without its T^2."""
+    bound = lambda T, D, H, d: H * (T * D * d + T * D**2 + T**2 * (d + D))
+    linear = lambda T, D, H, d: H * (T * D * d + T * D**2)
+    return exhaustive(
+        predicate=lambda n: forward_flops(*n) <= 8 * bound(*n),
+        universe=SIZES,
+        control=dict(predicate=lambda n: forward_flops(*n) <= 8 * linear(*n)),
+    )
+
+
+@claim(
+    "capture.table1.forward_cost.heads",
+    ref="App. A.2",
+    statement=r"d_k = D / H: \quad \mathrm{FLOPs}_{\mathrm{block}} = O(H [T D^2 + T^2 D])",
+)
+def forward_heads():
+    """With the typical head size the factor H stays, since values have the width of a token.
+
+    The control leaves it out, which is the cost where values have the head's size too.
+    """
+    return exhaustive(
+        predicate=lambda n: forward_flops(*n) <= 8 * n[2] * (n[0] * n[1] ** 2 + n[0] ** 2 * n[1]),
+        universe=SIZES,
+        control=dict(
+            predicate=lambda n: forward_flops(*n) <= 8 * (n[0] * n[1] ** 2 + n[0] ** 2 * n[1])
+        ),
     )

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from theorykit import exponents
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import replicate
 from theorykit.results import Evidence, Outcome, Verdict, Witness
-
-CONFIDENCE = 0.99
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,25 +69,15 @@ class Rate(Check):
 
     def test(self, trial: Trial) -> Outcome:
         """Measure at every size, fit, and compare the interval with the band."""
-        from scipy.special import stdtrit
-
         columns = []
         for i, n in enumerate(self.at):
             columns.append(self._measured(trial, n))
             trial.progress((i + 1) / len(self.at))
         values = np.stack(columns, axis=1)  # (replicates, sizes)
-        x, y = np.log(np.asarray(self.at, float)), np.log(values)
-        centred = x - x.mean()
-        slopes = y @ centred / (centred @ centred)
-        slope = float(slopes.mean())
         if self._keyed():
-            error = slopes.std(ddof=1) / math.sqrt(len(slopes))
-            reach = float(stdtrit(len(slopes) - 1, (1 + CONFIDENCE) / 2) * error)
-            low, high = slope - reach, slope + reach
+            slope, low, high = exponents.replicated(self.at, values)
         else:
-            order = np.argsort(x)
-            local = np.diff(y[0, order]) / np.diff(x[order])
-            low, high = float(min(local.min(), slope)), float(max(local.max(), slope))
+            slope, low, high = exponents.exact(self.at, values[0])
         return self._judged(slope, (low, high), values)
 
     def _measured(self, trial: Trial, n: float) -> np.ndarray:

@@ -1,3 +1,6 @@
-"""Finite networks: the reference transformer of the kernels."""
+"""Finite networks, in the parameterisation of the kernels and in those that are trained."""
 
+from theorykit.nets.mlp import MLP as MLP
 from theorykit.nets.transformer import Transformer as Transformer
+
+__all__ = ["MLP", "Transformer"]

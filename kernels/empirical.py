@@ -1,0 +1,206 @@
+"""NNGP and NTK of one finite network, in blocks of inputs and by group of parameters."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.kernels.inputs import choice, count, known
+from theorykit.kernels.result import Kernel
+
+Array = Any
+MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
+
+
+def empirical(
+    network: Any,
+    x1: Array,
+    x2: Array | None = None,
+    *,
+    get: tuple[str, ...] | str = ("nngp", "ntk"),
+    groups: bool | Callable[[tuple], str] | None = None,
+    block: int | None = None,
+    outputs: str = "trace",
+) -> Kernel:
+    """Return the kernels of this network with these weights; nothing is drawn or averaged.
+
+    The NTK is J1 J2' for a block of rows and a block of columns at a time, J being the gradients
+    of a block's outputs. So two blocks of gradients are held, 2 x block x tokens x parameters
+    numbers (tokens: those that are read out, 1 mostly; the traced outputs are taken one after the
+    other), and what the backward pass of one block keeps. A gradient is computed again in every
+    block: n^2 / block of them for n inputs, and n^2 / 2 inner products of all parameters.
+
+    Args:
+      network: an `nnx.Module` that maps one input to outputs (outputs,) or (T, outputs); its
+        `nnx.Param`s are the parameters.
+      x1: (P1, ...) inputs, vectors or token ids.
+      x2: (P2, ...); None means `x1`: exactly symmetric matrices.
+      get: "nngp", "ntk" or both.
+      groups: split the NTK by parameters. True: by the network's attribute that they belong to;
+        or a function of a parameter's path, such as ("blocks", 0, "attention", "query", "weight").
+      block: inputs in a block; None: as many as keep the gradients within 256 MiB.
+      outputs: "trace", the mean over the last output axis; or "full", no mean.
+
+    Returns:
+      `Kernel` of (P1, P2) arrays in the dtype of the outputs; with other output axes they follow
+      their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is
+      a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`.
+
+    Raises:
+      ValueError: no network, no inputs, NaN or infinity in an input, a block below 1, unknown
+        names, a group that is no string.
+    """
+    from flax import nnx
+
+    if not isinstance(network, nnx.Module):
+        raise ValueError(f"network is an nnx.Module, got {type(network).__name__}")
+    get = (get,) if isinstance(get, str) else tuple(get)
+    if not get or set(get) - {"nngp", "ntk"}:
+        raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
+    choice("outputs", outputs, ("trace", "full"))
+    sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
+    graph, weights, rest = nnx.split(network, nnx.Param, ...)
+    names = _names(weights, groups)
+    if block is not None:
+        count("block", block)
+    try:
+        hash(graph)
+        run: Any = _compiled
+    except TypeError:  # a network that keeps something unhashable is compiled anew in every call
+        run = _kernels
+    nngp, parts = run(graph, tuple(names), get, outputs, block, weights, rest, *sides)
+    return Kernel(nngp=nngp, ntk=parts if groups or parts is None else parts[""])
+
+
+def _kernels(graph, names, get, outputs, block, weights, rest, x1, x2=None):
+    """Return the NNGP and the NTK of every group, or None for what is not asked for."""
+    from flax import nnx
+
+    apply = lambda weights, x: _table(nnx.merge(graph, weights, rest)(x), outputs)
+    sides = [x1] if x2 is None else [x1, x2]
+    shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]
+    axes = [s.shape[:-1] for s in (shapes[0], shapes[-1])]
+    traced = shapes[0].shape[-1]
+    shape = (len(x1), *axes[0], len(sides[-1]), *axes[1])
+    nngp = ntk = None
+    if "nngp" in get:
+        f1, f2 = (_outputs(apply, weights, x, block) for x in (x1, sides[-1]))
+        nngp = (f1 @ f2.T / traced).reshape(shape)
+    if "ntk" in get:
+        leaves = jax.tree.leaves(weights)
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+        size *= 2 * max(math.prod(a) for a in axes)
+        parts = _tangent(apply, weights, sides, names, block or max(1, MEMORY // size), traced)
+        ntk = {name: part.reshape(shape) for name, part in parts.items()}
+    return nngp, ntk
+
+
+_compiled = jax.jit(_kernels, static_argnums=(0, 1, 2, 3, 4))
+
+
+def _checked(name: str, x: Any) -> Array:
+    x = np.asarray(x) if known(x) else x
+    if x.ndim < 1 or len(x) == 0:
+        raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")
+    if known(x) and not np.isfinite(x).all():
+        raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
+    return x
+
+
+def _table(out: Array, outputs: str) -> Array:
+    """Return outputs (..., k): k is the axis that is averaged over, of size 1 for "full"."""
+    if out.ndim == 0 or outputs == "full":
+        return out[..., None]
+    return out
+
+
+def _outputs(apply: Callable, weights: Any, x: Array, block: int | None) -> Array:
+    """Return the outputs of all inputs, of shape (inputs x other axes, k)."""
+    f = jax.lax.map(lambda x: apply(weights, x), x, batch_size=min(len(x), block or 64))
+    return f.reshape(-1, f.shape[-1])
+
+
+def _names(weights: Any, groups: bool | Callable[[tuple], str] | None) -> list[str]:
+    """Return the group of every leaf of the parameters."""
+    if not groups:
+        return [""] * len(jax.tree.leaves(weights))
+    paths = [_path(path) for path, _ in jax.tree_util.tree_leaves_with_path(weights)]
+    names = [str(path[0]) if groups is True else groups(path) for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        if not isinstance(name, str):
+            raise ValueError(f"groups names each parameter, but {path} is called {name!r}")
+    return names
+
+
+def _path(path: tuple) -> tuple:
+    """Return attribute names and indices, without the variable's own last step."""
+    keys = [
+        getattr(step, "key", getattr(step, "idx", getattr(step, "name", None))) for step in path
+    ]
+    return tuple(keys[:-1] if keys and keys[-1] == "value" else keys)
+
+
+def _tangent(
+    apply: Callable, weights: Any, sides: list, names: tuple, block: int, mean_over: int
+) -> dict[str, Array]:
+    """Return the NTK of each group, of shape (inputs x other axes) on both sides."""
+    x1, x2 = sides[0], sides[-1]
+    same = len(sides) == 1
+
+    def gradients(x: Array, k: Array) -> list[Array]:
+        """Return the gradients of output k, leaf by leaf: (inputs x other axes, size)."""
+
+        def one(x):
+            f, pull = jax.vjp(lambda w: apply(w, x), weights)
+            cotangents = jnp.eye(f.size // f.shape[-1], dtype=f.dtype).reshape(-1, *f.shape[:-1])
+            pick = jax.nn.one_hot(k, f.shape[-1], dtype=f.dtype)
+            return jax.vmap(lambda c: pull(c[..., None] * pick)[0])(cotangents)
+
+        leaves = jax.tree.leaves(jax.vmap(one)(x))
+        return [leaf.reshape(leaf.shape[0] * leaf.shape[1], -1) for leaf in leaves]
+
+    def products(left: Array, right: Array | None) -> dict[str, Array]:
+        """Return the NTK of two blocks; of one block with itself where right is None."""
+
+        def output(k):
+            J1 = gradients(left, k)
+            J2 = J1 if right is None else gradients(right, k)
+            found: dict[str, Array] = {}
+            for name, a, b in zip(names, J1, J2, strict=True):
+                found[name] = found.get(name, 0) + a @ b.T
+            return found
+
+        total = jax.tree.map(jnp.zeros_like, jax.eval_shape(output, 0))
+        step = lambda total, k: (jax.tree.map(jnp.add, total, output(k)), None)
+        total, _ = jax.lax.scan(step, total, jnp.arange(mean_over))
+        return jax.tree.map(lambda t: t / mean_over, total)
+
+    if max(len(x1), len(x2)) <= block:
+        whole = products(x1, None if same else x2)
+        return jax.tree.map(lambda t: (t + t.T) / 2, whole) if same else whole
+    blocks1, blocks2 = _blocks(x1, block), _blocks(x2, block)
+    pairs = list(itertools.product(range(len(blocks1)), range(len(blocks2))))
+    kept = np.array([(i, j) for i, j in pairs if i <= j or not same])
+    tiles = jax.lax.map(lambda p: products(blocks1[p[0]], blocks2[p[1]]), jnp.asarray(kept))
+
+    def assemble(tiles):
+        per_row, per_column = (tiles.shape[1] // block, tiles.shape[2] // block)
+        where = {(int(i), int(j)): n for n, (i, j) in enumerate(kept)}
+        tile = lambda i, j: tiles[where[i, j]] if (i, j) in where else tiles[where[j, i]].T
+        table = jnp.block([[tile(i, j) for j in range(len(blocks2))] for i in range(len(blocks1))])[
+            : len(x1) * per_row, : len(x2) * per_column
+        ]
+        return (table + table.T) / 2 if same else table
+
+    return jax.tree.map(assemble, tiles)
+
+
+def _blocks(x: Array, block: int) -> Array:
+    """Return (blocks, block, ...) with the first input repeated where the last block is short."""
+    short = -len(x) % block
+    x = jnp.concatenate([jnp.asarray(x), jnp.broadcast_to(x[:1], (short, *x.shape[1:]))])
+    return x.reshape(-1, block, *x.shape[1:])

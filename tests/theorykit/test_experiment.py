@@ -1,0 +1,57 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from theorykit.checks import ClaimError, experiment
+from theorykit.results import Evidence, Verdict
+
+
+def values(*numbers):
+    return lambda key, progress: np.array(numbers)
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [
+        (dict(at_most=1.0), Verdict.holds),
+        (dict(at_most=0.1), Verdict.refuted),
+        (dict(at_most=0.5), Verdict.inconclusive),
+        (dict(at_least=0.2), Verdict.holds),
+        (dict(between=(0.4, 0.6)), Verdict.holds),
+        (dict(between=(0.6, 0.9)), Verdict.refuted),
+    ],
+)
+def test_the_interval_decides(trial, target, verdict):
+    found = experiment(measure=values(0.49, 0.5, 0.52), **target).test(trial)
+    assert (found.verdict, found.evidence) == (verdict, Evidence.trained)
+    low, high = found.interval
+    assert low < found.estimate < high
+
+
+def test_the_control_does_not_train_again(trial):
+    runs = []
+
+    def measure(key, progress):
+        runs.append(1)
+        return np.array([0.5, 0.51])
+
+    check = experiment(measure=measure, at_most=1.0, control=dict(at_least=0.9))
+    assert check.test(trial).verdict == Verdict.holds
+    assert check.controlled().test(dataclasses.replace(trial)).verdict == Verdict.refuted
+    assert len(runs) == 1
+
+
+def test_seeds_without_a_result_do_not_decide(trial):
+    found = experiment(measure=values(0.5, np.nan), at_most=1.0).test(trial)
+    assert found.verdict == Verdict.inconclusive
+    assert "1 of 2 seeds" in found.note
+
+
+def test_what_is_wrong_is_said(trial):
+    with pytest.raises(ValueError, match="exactly one of"):
+        experiment(measure=values(1, 2))
+    with pytest.raises(ValueError, match="confidence"):
+        experiment(measure=values(1, 2), at_most=1, confidence=1)
+    with pytest.raises(ClaimError, match="a number a seed"):
+        experiment(measure=values(1), at_most=1).test(trial)

@@ -1,0 +1,98 @@
+"""A training run, over seeds, against the ordering or number that is predicted."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.results import Evidence, Outcome, Verdict
+
+TARGETS = ("at_most", "at_least", "between")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment(Check):
+    """`measure(key, progress)`, a number a seed, has a mean that is `at_most` (`at_least`, ...).
+
+    The mean over seeds has a t interval. The claim holds if the interval lies within what is
+    predicted, is refuted if it lies outside, and is inconclusive between: seeds are few, and an
+    experiment that cannot tell should say so.
+
+    **Arguments:**
+
+    - `measure`: trains networks; takes a key and a function to call with the share done, and
+      returns an array with one number a seed. Its control trains nothing anew, if `measure` is
+      the same.
+    - `at_most`, `at_least`: exactly one of them, or `between`, a pair.
+    - `confidence`: of the interval.
+    """
+
+    measure: Callable[[Any, Callable[[float], None]], Any]
+    at_most: float | None = None
+    at_least: float | None = None
+    between: tuple[float, float] | None = None
+    confidence: float = 0.95
+
+    evidence = Evidence.trained
+
+    def __post_init__(self):
+        if sum(getattr(self, t) is not None for t in TARGETS) != 1:
+            raise ValueError("an experiment needs exactly one of at_most, at_least and between.")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"confidence lies between 0 and 1, not {self.confidence}.")
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; a control that names another target drops the first."""
+        if self.control and any(t in self.control for t in TARGETS):
+            control = {**dict.fromkeys(TARGETS), **self.control}
+            return Check.controlled(dataclasses.replace(self, control=control))
+        return Check.controlled(self)
+
+    def test(self, trial: Trial) -> Outcome:
+        """Train once for the claim and its control, and compare."""
+        from scipy.special import stdtrit
+
+        values = trial.remember(
+            ("experiment", self.measure),
+            lambda: np.asarray(self.measure(trial.key, trial.progress), dtype=float),
+        )
+        if values.ndim != 1 or len(values) < 2:
+            raise ClaimError(
+                f"an experiment returns a number a seed, two seeds or more, not {values.shape}."
+            )
+        if not np.isfinite(values).all():
+            return Outcome(
+                Verdict.inconclusive,
+                self.evidence,
+                len(values),
+                f"{int((~np.isfinite(values)).sum())} of {len(values)} seeds have no result.",
+            )
+        mean, stderr = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
+        reach = float(stdtrit(len(values) - 1, (1 + self.confidence) / 2)) * stderr
+        low, high = self._predicted()
+        interval = (float(mean - reach), float(mean + reach))
+        inside = low <= interval[0] and interval[1] <= high
+        outside = interval[1] < low or high < interval[0]
+        verdict = Verdict.holds if inside else Verdict.refuted if outside else Verdict.inconclusive
+        note = f"Mean {mean:.4g} over {len(values)} seeds, predicted {self._wanted()}."
+        return Outcome(
+            verdict, self.evidence, len(values), note, estimate=float(mean), interval=interval
+        )
+
+    def _predicted(self) -> tuple[float, float]:
+        if self.between is not None:
+            return self.between
+        low = -math.inf if self.at_least is None else self.at_least
+        return low, (math.inf if self.at_most is None else self.at_most)
+
+    def _wanted(self) -> str:
+        if self.between is not None:
+            return f"between {self.between[0]:g} and {self.between[1]:g}"
+        return f"<= {self.at_most:g}" if self.at_most is not None else f">= {self.at_least:g}"
+
+    def describe(self) -> str:
+        """Return what is predicted, and how sure the interval is."""
+        return f"experiment: mean over seeds {self._wanted()}, {self.confidence:.0%} interval"

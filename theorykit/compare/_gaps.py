@@ -1,0 +1,131 @@
+"""Distances of samples to what they tend to, with their noise taken out and their errors known."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theorykit.exponents import Exponent, weighted
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A distance at each width, and how it falls.
+
+    **Fields:** `widths`; `values`, relative to the size of what is tended to, 0 where noise is
+    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0:
+    these are what the `exponent` is fitted to.
+    """
+
+    widths: np.ndarray
+    values: np.ndarray
+    stderr: np.ndarray
+    resolved: np.ndarray
+    exponent: Exponent
+
+
+def jackknife(statistic: Callable[[np.ndarray], float], gram: np.ndarray) -> tuple[float, float]:
+    """Return a statistic of the inner products of samples, and its standard error."""
+    n = len(gram)
+    keep = lambda i: np.delete(np.delete(gram, i, 0), i, 1)
+    without = np.array([statistic(keep(i)) for i in range(n)])
+    return statistic(gram), math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+
+
+def bias(gram: np.ndarray) -> float:
+    """Return the squared length of the mean, without the noise of the mean: pairs only."""
+    n = len(gram)
+    return float((gram.sum() - np.trace(gram)) / (n * (n - 1)))
+
+
+def spread(gram: np.ndarray) -> float:
+    """Return the mean squared distance of a sample to the mean."""
+    n = len(gram)
+    return float((np.trace(gram) - gram.sum() / n) / (n - 1))
+
+
+def single(gram: np.ndarray) -> float:
+    """Return the mean squared length of a sample: that of the mean, and the spread."""
+    return float(np.trace(gram) / len(gram))
+
+
+SQUARES = {"bias": bias, "spread": spread, "single": single}
+
+
+def curves(
+    widths: Any, samples: list[Any], reference: Any, *, noise: float = 0.0, scale: float = 0.0
+) -> dict[str, Curve]:
+    """Return, over widths, the `bias` of the mean of samples, their `spread`, and both: `single`.
+
+    **Arguments:**
+
+    - `samples`: for each width, (seeds, ...).
+    - `reference`: what the samples tend to, one for all, or a list of (seeds, ...).
+    - `noise`: the squared standard errors of the reference, summed over its entries.
+    - `scale`: what distances are divided by; if 0, the size of the reference.
+
+    **Raises:** `ValueError` for fewer than three seeds, or samples that are not finite.
+    """
+    references = reference if isinstance(reference, list) else [reference] * len(samples)
+    pairs = [
+        (np.asarray(s, float), np.asarray(r, float))
+        for s, r in zip(samples, references, strict=True)
+    ]
+    for width, (s, r) in zip(widths, pairs, strict=True):
+        if len(s) < 3:
+            raise ValueError(f"a gap and its error take at least 3 seeds, got {len(s)}")
+        if not (np.isfinite(s).all() and np.isfinite(r).all()):
+            raise ValueError(
+                f"networks or kernel are not finite at width {width}; "
+                "if they were trained, take a smaller learning_rate"
+            )
+    if not scale:
+        axes = lambda s, r: r[None] if r.ndim < s.ndim else r
+        scale = math.sqrt(np.mean([(axes(s, r) ** 2).sum() / len(axes(s, r)) for s, r in pairs]))
+    differences = [(s - r).reshape(len(s), -1) / scale for s, r in pairs]
+    grams = [d @ d.T for d in differences]
+    found = {}
+    for name, square in SQUARES.items():
+        squares, errors = np.array([jackknife(square, g) for g in grams]).T
+        if name != "spread" and noise:
+            squares = squares - noise / scale**2
+            # Its errors may all point the way that the samples differ.
+            theirs = 2 * np.sqrt(np.maximum(squares, 0) * noise) / scale + noise / scale**2
+            errors = np.hypot(errors, theirs)
+        found[name] = curve(widths, squares, errors)
+    return found
+
+
+def curve(widths: Any, squares: np.ndarray, errors: np.ndarray) -> Curve:
+    """Return the curve of distances whose squares are estimated with these errors."""
+    widths = np.asarray(widths)
+    values = np.sqrt(np.maximum(squares, 0))
+    resolved = squares > 2 * errors
+    stderr = np.sqrt(np.maximum(squares, 0) + errors) - values
+    stderr = np.where(resolved, errors / (2 * np.where(resolved, values, 1)), stderr)
+    fitted = weighted(widths[resolved], values[resolved], stderr[resolved])
+    return Curve(widths, values, stderr, resolved, fitted)
+
+
+def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
+    """Draw distances over widths, both on logarithmic scales, into a file.
+
+    **Raises:** `ImportError` where matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for label, line in lines.items():
+        shown = line.resolved
+        value, low, high = line.exponent
+        label = f"{label}: {value:.2f} [{low:.2f}, {high:.2f}]" if shown.sum() > 1 else label
+        axes.errorbar(
+            line.widths[shown], line.values[shown], line.stderr[shown], fmt="o-", label=label
+        )
+    axes.set(xscale="log", yscale="log", xlabel="width", ylabel="relative distance", title=title)
+    axes.legend(fontsize="small")
+    figure.savefig(file)

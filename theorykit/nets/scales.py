@@ -1,0 +1,107 @@
+"""How weights are drawn and scaled: the three parameterisations, one table."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+Array = Any
+PARAMETERISATIONS = ("ntk", "standard", "mup")
+
+
+class Map(nnx.Module):
+    """A weight and the number that it is multiplied by: `effective()` is what acts on tokens.
+
+    | parameterisation | weight drawn with deviation | multiplied by |
+    |---|---|---|
+    | ntk | 1 | 1 / sqrt(fan in) |
+    | standard | 1 / sqrt(fan in) | 1 |
+    | mup, hidden | sqrt(fan in) | 1 / fan in |
+    | mup, readout | 1 | 1 / fan in |
+
+    The last two are muP for Adam with one learning rate for all weights: a step of Adam moves an
+    effective weight by the rate over its fan in (Yang et al., 2022, shift the three exponents).
+    """
+
+    def __init__(
+        self,
+        rngs: nnx.Rngs,
+        shape: tuple[int, ...],
+        fan_in: int,
+        kind: str,
+        *,
+        readout: bool = False,
+        dtype: Any = None,
+    ):
+        """Draw a weight of this shape."""
+        root = math.sqrt(fan_in)
+        if kind == "ntk":
+            deviation, self.multiplier = 1.0, 1 / root
+        elif kind == "standard":
+            deviation, self.multiplier = 1 / root, 1.0
+        else:
+            deviation, self.multiplier = (1.0 if readout else root), 1 / fan_in
+        self.weight = nnx.Param(deviation * jax.random.normal(rngs.params(), shape, dtype))
+
+    def effective(self) -> Array:
+        """Return the weight times its multiplier."""
+        return self.weight[...] if self.multiplier == 1.0 else self.weight[...] * self.multiplier
+
+
+def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, dtype: Any) -> Map:
+    """Return the map of inputs to tokens: rows for a vocabulary, or a matrix for vectors.
+
+    A token id stands for a one-hot vector, and the reference network divides by the root of its
+    size; elsewhere rows have entries of size one whatever the vocabulary.
+    """
+    if kind == "ntk":
+        return Map(rngs, (size, width), size, "ntk", dtype=dtype)
+    return Map(rngs, (size, width), size if vectors else 1, "standard", dtype=dtype)
+
+
+def centred(z: Array) -> Array:
+    """Return tokens of mean 0 and variance 1: layer norm without gain."""
+    away = z - z.mean(-1, keepdims=True)
+    return away * jax.lax.rsqrt((away**2).mean(-1, keepdims=True) + 1e-12)
+
+
+def rms(z: Array) -> Array:
+    """Return tokens of mean square 1: RMS norm without gain."""
+    return z * jax.lax.rsqrt((z**2).mean(-1, keepdims=True) + 1e-12)
+
+
+NORMS = {None: lambda z: z, "layer": centred, "rms": rms}
+
+ACTIVATIONS = {
+    "relu": jax.nn.relu,
+    "erf": jax.scipy.special.erf,
+    "gelu": lambda z: jax.nn.gelu(z, approximate=False),
+    "cos": jnp.cos,
+    "tanh": jnp.tanh,
+    "identity": lambda z: z,
+}
+
+
+class Options(dict):
+    """Options of a network that do not change: networks with equal ones share compiled code."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def choose(name: str, value: Any, known: Any) -> Any:
+    """Return a value that is one of the known ones.
+
+    **Raises:** `ValueError` otherwise.
+    """
+    if value not in tuple(known):
+        raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {value!r}")
+    return value
+
+
+def count_parameters(network: nnx.Module) -> int:
+    """Return how many numbers are trained."""
+    leaves = jax.tree.leaves(nnx.state(network, nnx.Param))
+    return sum(math.prod(leaf.shape) for leaf in leaves)

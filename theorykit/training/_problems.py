@@ -1,0 +1,171 @@
+"""What is trained on: a task that makes fresh samples, or fixed data.
+
+Both offer the same: `arrays` that live on the device; `loss(apply, arrays, key)`, the number whose
+gradient is followed; `metrics(apply, arrays, key)`, what is evaluated between chunks.
+`apply(x, key)` is the network on one example.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = Any
+
+
+class OnTask:
+    """Fresh samples each step, drawn on the device from the step's key.
+
+    **Raises:** `ValueError` if `evaluate` is not a dictionary of dictionaries with `length` and
+    `batch`.
+    """
+
+    def __init__(self, task: Any, batch: int, length: int, evaluate: Mapping[str, Any] | None):
+        self.task, self.batch, self.length = task, batch, length
+        self.evaluate = {}
+        for name, at in (evaluate or {}).items():
+            at = dict(at) if isinstance(at, Mapping) else {"?": at}
+            unknown = set(at) - {"length", "batch"}
+            if unknown:
+                raise ValueError(f"evaluate[{name!r}] takes length and batch, got {at}.")
+            at = {"length": length, "batch": batch} | at
+            if min(at.values()) < 1:
+                raise ValueError(
+                    f"evaluate[{name!r}] has length and batch of at least 1, got {at}."
+                )
+            self.evaluate[name] = at
+        self.arrays: dict[str, Any] = {}
+        self.split = lambda value: value
+
+    def example(self, length: int) -> Any:
+        """Return the shapes of an input."""
+        return jax.eval_shape(lambda key: self.task.sample(key, length), jax.random.key(0)).x
+
+    def inputs(self) -> dict[str, Any]:
+        """Return, for each use, its length and the shapes of its input."""
+        lengths = {"length": self.length}
+        lengths |= {f"evaluate[{name!r}]": at["length"] for name, at in self.evaluate.items()}
+        return {name: (length, self.example(length)) for name, length in lengths.items()}
+
+    def batches(self) -> dict[str, int]:
+        """Return how many examples each use takes."""
+        return {"batch": self.batch}
+
+    def loss(self, apply: Callable, arrays: Any, key: Array) -> Array:
+        """Return the mean loss of one fresh batch."""
+
+        def one(key):
+            sample_key, apply_key = jax.random.split(key)
+            sample = self.task.sample(sample_key, self.length)
+            return self.task.loss(apply(sample.x, apply_key), sample)
+
+        return jax.vmap(one)(self.split(jax.random.split(key, self.batch))).mean()
+
+    def metrics(self, apply: Callable, arrays: Any, key: Array) -> dict[str, Array]:
+        """Return the mean metrics and the loss of fresh batches, a batch an entry of `evaluate`."""
+        found: dict[str, Array] = {}
+        for name, at in self.evaluate.items():
+
+            def one(key, length=at["length"]):
+                sample_key, apply_key = jax.random.split(key)
+                sample = self.task.sample(sample_key, length)
+                out = apply(sample.x, apply_key)
+                return {"loss": self.task.loss(out, sample), **self.task.metrics(out, sample)}
+
+            keys = jax.random.split(jax.random.fold_in(key, zlib.crc32(name.encode())), at["batch"])
+            means = jax.tree.map(lambda v: jnp.mean(v, dtype=float), jax.vmap(one)(keys))
+            found |= {f"{name}/{metric}": value for metric, value in means.items()}
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint must agree with."""
+        return {
+            "task": named(self.task),
+            "batch": self.batch,
+            "length": self.length,
+            "evaluate": self.evaluate,
+        }
+
+
+class OnData:
+    """The whole of a fixed set, each step.
+
+    **Raises:** `ValueError` if inputs and targets differ in number.
+    """
+
+    def __init__(self, data: Any, loss: Callable | None, evaluate: Mapping[str, Any] | None):
+        self.arrays = {}
+        for name, pair in {"data": data, **(evaluate or {})}.items():
+            where = "data" if name == "data" else f"evaluate[{name!r}]"
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(f"{where} is a pair (x, y), got {type(pair).__name__}.")
+            x, y = map(jnp.asarray, pair)
+            if x.ndim < 1 or y.ndim < 1 or len(x) != len(y) or not len(x):
+                raise ValueError(
+                    f"{where} has inputs of shape {x.shape} and targets of shape {y.shape}; "
+                    "they need the same number of examples, at least 1."
+                )
+            self.arrays[name] = (x, y)
+        self.one_loss = loss
+        self.split = lambda value: value
+
+    def inputs(self) -> dict[str, Any]:
+        """Return, for each use, its length and the shapes of its input."""
+        shape = lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
+        return {n: (x.shape[1] if x.ndim > 1 else 1, shape(x)) for n, (x, _) in self.arrays.items()}
+
+    def batches(self) -> dict[str, int]:
+        """Return how many examples each use takes."""
+        return {"data": len(self.arrays["data"][0])}
+
+    def error(self, out: Array, y: Array) -> Array:
+        """Return the loss of one example: half the squared error, summed over the outputs."""
+        if self.one_loss is not None:
+            return self.one_loss(out, y)
+        if out.shape != y.shape and not out.size == y.size == 1:
+            raise ValueError(
+                f"the network puts out the shape {out.shape} and a target has the shape {y.shape}."
+            )
+        return 0.5 * jnp.sum((out - y.reshape(out.shape)) ** 2)
+
+    def mean(self, apply: Callable, pair: Any, key: Array) -> Array:
+        """Return the mean loss of a set."""
+        x, y = map(self.split, pair)
+        keys = jax.random.split(key, len(x))
+        return jax.vmap(lambda x, y, key: self.error(apply(x, key), y))(x, y, keys).mean()
+
+    def loss(self, apply: Callable, arrays: Any, key: Array) -> Array:
+        """Return the mean loss of the data."""
+        return self.mean(apply, arrays["data"], key)
+
+    def metrics(self, apply: Callable, arrays: Any, key: Array) -> dict[str, Array]:
+        """Return the loss on the data and on each set of `evaluate`, after the last step."""
+        losses = {
+            n if n == "data" else f"{n}/loss": self.mean(apply, pair, key)
+            for n, pair in arrays.items()
+        }
+        return {"loss": losses.pop("data"), **losses}
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint must agree with."""
+        hashes = {name: [fingerprint(a) for a in pair] for name, pair in self.arrays.items()}
+        return {"data": hashes, "loss": named(self.one_loss)}
+
+
+def named(thing: Any) -> str:
+    """Return what can be said about an object in every process: no addresses."""
+    said = repr(thing)
+    if " at 0x" not in said:
+        return said
+    return getattr(thing, "__qualname__", type(thing).__qualname__)
+
+
+def fingerprint(array: Array) -> str:
+    """Return a short hash of shape, type and content."""
+    array = np.asarray(array)
+    content = f"{array.shape}{array.dtype}".encode() + np.ascontiguousarray(array).tobytes()
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,42 @@
+"""When a seed has trained enough."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class reaches:
+    """Whether a metric has come to a value: at least it, or at most it with `below=True`.
+
+    **Arguments:** `metric`: its name in the history, such as `"16/accuracy"` or `"loss"`; `value`.
+    """
+
+    metric: str
+    value: float
+    below: bool = False
+
+    def __call__(self, metrics: dict[str, Array]) -> Array:
+        """Return a bool for the metrics of one seed."""
+        found = metrics[self.metric]
+        return found <= self.value if self.below else found >= self.value
+
+
+class _Known(dict):
+    def __missing__(self, name: str) -> Array:
+        raise ValueError(
+            f"stop asks for the metric {name!r}; evaluate gives {', '.join(map(repr, self))}."
+        )
+
+
+def check(stop: Any, metrics: dict[str, Any]) -> None:
+    """Try a stop rule on the shapes of one seed's metrics.
+
+    **Raises:** `ValueError` if it asks for another metric or does not return one bool.
+    """
+    out = jax.eval_shape(lambda m: stop(_Known(m)), metrics)
+    if getattr(out, "shape", None) != () or out.dtype != bool:
+        raise ValueError(f"stop returns one bool from the metrics of one seed, got {out}.")
