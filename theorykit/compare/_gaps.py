@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.exponents import Exponent, weighted
+from theorykit.exponents import Exponent, of_squares
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Curve:
     """A distance at each width, and how it falls.
 
     **Fields:** `widths`; `values`, relative to the size of what is tended to, 0 where noise is
-    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0:
-    these are what the `exponent` is fitted to.
+    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0;
+    `exponent`, fitted to the squares at all widths, with their errors.
     """
 
     widths: np.ndarray
@@ -99,8 +99,7 @@ def curve(widths: Any, square: np.ndarray, errors: np.ndarray) -> Curve:
     resolved = square > 2 * errors
     stderr = np.sqrt(np.maximum(square, 0) + errors) - values
     stderr = np.where(resolved, errors / (2 * np.where(resolved, values, 1)), stderr)
-    fitted = weighted(widths[resolved], values[resolved], stderr[resolved])
-    return Curve(widths, values, stderr, resolved, fitted)
+    return Curve(widths, values, stderr, resolved, of_squares(widths, square, errors))
 
 
 def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
