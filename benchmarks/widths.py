@@ -1,10 +1,11 @@
 """How finite transformers tend to their kernels, at initialisation and trained, as width grows.
 
-    python benchmarks/widths.py [--widths 4 8 16 32] [--seeds 4096] [--trained-seeds 128]
+    python benchmarks/widths.py [--widths 4 8 16 32] [--seeds 16384] [--trained-seeds 128]
         [--parts initial trained] [--plot FOLDER]
 
 Width n: D = d_k = H = n, NTK parameterisation. `initial`: two inputs of two tokens, so that the
-kernels of infinite width come from quadrature; depth 1 and 2, two activations, causal and not.
+kernels of infinite width come from quadrature; depth 1 and 2, two activations, causal and not,
+read out at the mean over tokens.
 `bias` is the distance of the mean over networks, its noise taken out, `spread` the root mean square
 distance of a network to the mean, in the Frobenius norm relative to the kernel.
 `trained`: induction heads and sorting as regressions, 12 inputs at one length; full-batch gradient
@@ -53,7 +54,7 @@ def line(curve: compare.Curve) -> dict[str, Any]:
 def initial(at: argparse.Namespace, key: Any) -> dict[str, Any]:
     found = {}
     for depth, activation, causal in itertools.product((1, 2), ("relu", "erf"), (False, True)):
-        options = dict(depth=depth, activation=activation, causal=causal)
+        options = dict(depth=depth, activation=activation, causal=causal, readout="mean")
         quadrature = lambda x1, x2=None, options=options: Kernel(
             *oracle.kernel(InfiniteTransformer(**options), x1, x2, order=24)[:2]
         )
@@ -105,7 +106,7 @@ def drawn(gap: Any, folder: Path | None, name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--widths", type=int, nargs="+", default=[4, 8, 16, 32])
-    parser.add_argument("--seeds", type=int, default=4096)
+    parser.add_argument("--seeds", type=int, default=16384)
     parser.add_argument("--trained-seeds", type=int, default=128)
     parser.add_argument("--parts", nargs="+", default=["initial", "trained"])
     parser.add_argument("--plot", type=Path, help="folder for plots (needs matplotlib)")

@@ -46,24 +46,29 @@ def exact(sizes: Any, values: Any) -> Exponent:
     return Exponent(slope, float(min(local.min(), slope)), float(max(local.max(), slope)))
 
 
-def weighted(sizes: Any, values: Any, stderr: Any) -> Exponent:
-    """Return the slope of values with known standard errors, which may differ.
+def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
+    """Return the exponent of quantities whose squares are estimated with these standard errors.
 
-    A line fitted to the logarithms, weighted by the squares of value / stderr. Where the line fits
-    worse than the errors explain (chi-square above its degrees of freedom, as when a second order
-    is still felt), the interval is widened by the root of their ratio. With fewer than two sizes
-    nothing is known.
+    Squares less their noise, which may come out negative: c n^(2 p) is fitted to them as they are,
+    since logarithms would leave out those that chance made small. The interval holds each p whose
+    chi-square is at most 6.6 above the least; where even the best p fits worse than the errors
+    explain (chi-square above its degrees of freedom, as when a second order is still felt), that
+    many times as much. An end at infinity: the data do not bound the exponent there.
     """
     from scipy.special import ndtri
 
-    if len(sizes) < 2:
+    p = np.arange(-6.0, 3.0005, 0.001)
+    x = np.log(np.asarray(sizes, float))
+    squares, w = np.asarray(squares, float), 1 / np.asarray(stderr, float) ** 2
+    powers = np.exp(2 * p[:, None] * (x - x.mean()))
+    scale = np.maximum(powers @ (w * squares), 0) / (powers**2 @ w)
+    misfit = ((squares - scale[:, None] * powers) ** 2) @ w
+    best = int(misfit.argmin())
+    if len(x) < 2 or scale[best] == 0:
         return Exponent(math.nan, -math.inf, math.inf)
-    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(values, float))
-    w = (np.asarray(values, float) / np.asarray(stderr, float)) ** 2
-    x = x - (w @ x) / w.sum()
-    y = y - (w @ y) / w.sum()
-    slope = float((w * x) @ y / ((w * x) @ x))
-    freedom = len(x) - 2
-    misfit = float(w @ (y - slope * x) ** 2) / freedom if freedom else 1.0
-    reach = float(ndtri((1 + CONFIDENCE) / 2) * math.sqrt(max(1.0, misfit) / ((w * x) @ x)))
-    return Exponent(slope, slope - reach, slope + reach)
+    freedom = max(1, len(x) - 2)
+    reach = ndtri((1 + CONFIDENCE) / 2) ** 2 * max(1.0, misfit[best] / freedom)
+    inside = p[misfit <= misfit[best] + reach]
+    low = -math.inf if inside[0] == p[0] else float(inside[0])
+    high = math.inf if inside[-1] == p[-1] else float(inside[-1])
+    return Exponent(float(p[best]), low, high)

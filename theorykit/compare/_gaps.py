@@ -2,13 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from theorykit.exponents import Exponent, weighted
+from theorykit.exponents import Exponent, of_squares
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Curve:
     """A distance at each width, and how it falls.
 
     **Fields:** `widths`; `values`, relative to the size of what is tended to, 0 where noise is
-    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0:
-    these are what the `exponent` is fitted to.
+    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0;
+    `exponent`, fitted to the squares at all widths, with their errors.
     """
 
     widths: np.ndarray
@@ -27,32 +27,25 @@ class Curve:
     exponent: Exponent
 
 
-def jackknife(statistic: Callable[[np.ndarray], float], gram: np.ndarray) -> tuple[float, float]:
-    """Return a statistic of the inner products of samples, and its standard error."""
-    n = len(gram)
-    keep = lambda i: np.delete(np.delete(gram, i, 0), i, 1)
-    without = np.array([statistic(keep(i)) for i in range(n)])
-    return statistic(gram), math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+def squares(samples: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return squared lengths of samples (n, m) and their standard errors, by the jackknife.
 
+    `bias`, of their mean, without its noise: from products of different samples only; `spread`,
+    the mean squared distance to the mean; `single`, the mean over samples.
+    """
 
-def bias(gram: np.ndarray) -> float:
-    """Return the squared length of the mean, without the noise of the mean: pairs only."""
-    n = len(gram)
-    return float((gram.sum() - np.trace(gram)) / (n * (n - 1)))
+    def three(whole, own, n):
+        """Return them from |sum of samples|^2 and the sum of |sample|^2."""
+        spread = (own - whole / n) / (n - 1)
+        return np.array([(whole - own) / (n * (n - 1)), spread, own / n])
 
-
-def spread(gram: np.ndarray) -> float:
-    """Return the mean squared distance of a sample to the mean."""
-    n = len(gram)
-    return float((np.trace(gram) - gram.sum() / n) / (n - 1))
-
-
-def single(gram: np.ndarray) -> float:
-    """Return the mean squared length of a sample: that of the mean, and the spread."""
-    return float(np.trace(gram) / len(gram))
-
-
-SQUARES = {"bias": bias, "spread": spread, "single": single}
+    n, total = len(samples), samples.sum(0)
+    own, along = (samples**2).sum(1), samples @ total
+    value = three(total @ total, own.sum(), n)
+    without = three(total @ total - 2 * along + own, own.sum() - own, n - 1)
+    away = without - without.mean(1, keepdims=True)
+    error = np.sqrt((n - 1) / n * (away**2).sum(1))
+    return dict(zip(("bias", "spread", "single"), zip(value, error, strict=True), strict=True))
 
 
 def curves(
@@ -86,28 +79,27 @@ def curves(
         axes = lambda s, r: r[None] if r.ndim < s.ndim else r
         scale = math.sqrt(np.mean([(axes(s, r) ** 2).sum() / len(axes(s, r)) for s, r in pairs]))
     differences = [(s - r).reshape(len(s), -1) / scale for s, r in pairs]
-    grams = [d @ d.T for d in differences]
+    measured = [squares(d) for d in differences]
     found = {}
-    for name, square in SQUARES.items():
-        squares, errors = np.array([jackknife(square, g) for g in grams]).T
+    for name in measured[0]:
+        square, error = np.array([m[name] for m in measured]).T
         if name != "spread" and noise:
-            squares = squares - noise / scale**2
+            square = square - noise / scale**2
             # Its errors may all point the way that the samples differ.
-            theirs = 2 * np.sqrt(np.maximum(squares, 0) * noise) / scale + noise / scale**2
-            errors = np.hypot(errors, theirs)
-        found[name] = curve(widths, squares, errors)
+            theirs = 2 * np.sqrt(np.maximum(square, 0) * noise) / scale + noise / scale**2
+            error = np.hypot(error, theirs)
+        found[name] = curve(widths, square, error)
     return found
 
 
-def curve(widths: Any, squares: np.ndarray, errors: np.ndarray) -> Curve:
+def curve(widths: Any, square: np.ndarray, errors: np.ndarray) -> Curve:
     """Return the curve of distances whose squares are estimated with these errors."""
     widths = np.asarray(widths)
-    values = np.sqrt(np.maximum(squares, 0))
-    resolved = squares > 2 * errors
-    stderr = np.sqrt(np.maximum(squares, 0) + errors) - values
+    values = np.sqrt(np.maximum(square, 0))
+    resolved = square > 2 * errors
+    stderr = np.sqrt(np.maximum(square, 0) + errors) - values
     stderr = np.where(resolved, errors / (2 * np.where(resolved, values, 1)), stderr)
-    fitted = weighted(widths[resolved], values[resolved], stderr[resolved])
-    return Curve(widths, values, stderr, resolved, fitted)
+    return Curve(widths, values, stderr, resolved, of_squares(widths, square, errors))
 
 
 def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:

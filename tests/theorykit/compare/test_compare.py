@@ -7,6 +7,7 @@ from flax import nnx
 
 from theorykit import compare, kernels
 from theorykit.compare import _linear
+from theorykit.compare._gaps import squares
 from theorykit.kernels.tangents import stax
 from theorykit.nets import MLP
 
@@ -55,6 +56,20 @@ def test_a_kernel_with_noise_is_not_taken_for_a_bias():
 
     gap = compare.kernels(make, noisy, X, TEST, **NETWORKS | {"widths": (24, 72)})
     assert not gap.ntk_bias.resolved.any()
+
+
+def test_squared_lengths_and_their_errors():
+    rng = np.random.default_rng(0)
+    draw = lambda n: rng.normal(size=(n, 3)) * 0.5 + np.array([0.3, 0.0, -0.4])
+    true = {"bias": 0.25, "spread": 0.75, "single": 1.0}
+    many = [squares(draw(20)) for _ in range(2000)]
+    for name, expected in true.items():
+        values, errors = np.array([m[name] for m in many]).T
+        assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(2000)
+        np.testing.assert_allclose(np.sqrt((errors**2).mean()), values.std(), rtol=0.15)
+    samples = draw(6)  # the jackknife, one sample left out after the other
+    without = [squares(np.delete(samples, i, 0))["bias"][0] for i in range(6)]
+    np.testing.assert_allclose(squares(samples)["bias"][1], np.std(without) * np.sqrt(5))
 
 
 @pytest.mark.parametrize("subtract", [True, False])
