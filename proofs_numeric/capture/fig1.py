@@ -4,46 +4,25 @@
 the tasks that the paper leaves open are in `theorykit.experiments.capture` and `theorykit.tasks`.
 """
 
+import jax
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
 
 
-def exponent(plan):
+def exponent(name):
     """Return the measure: the exponent of the samples in log(T / T0), a seed."""
 
     def measure(key, progress):
-        from theorykit.experiments import Setting
-        from theorykit.experiments.capture import adapt, growth
+        from theorykit.experiments import Setting, capture
 
-        setting = Setting("cpu", seed=int(np.asarray(_words(key))[-1]) % 2**31)
-        made = plan("cpu")
-        found = adapt(made, setting)
-        return np.array(growth(made.lengths, made.first, found["samples"])["log"]["values"])
+        plan = capture.PLANS[name]("cpu")
+        seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**31
+        found = capture.adapt(plan, Setting("cpu", seed=seed))
+        return np.array(capture.growth(plan.lengths, plan.first, found["samples"])["log"]["values"])
 
     return measure
-
-
-def _words(key):
-    import jax
-
-    return jax.random.key_data(key)
-
-
-def induction(size):
-    """Return the plan of the induction head."""
-    from theorykit.experiments import capture
-
-    return capture.induction_plan(size)
-
-
-def shortest_path(size):
-    """Return the plan of shortest paths."""
-    from theorykit.experiments import capture
-    from theorykit.tasks import ShortestPath
-
-    return capture.graph_plan(ShortestPath(ties="all"), size)
 
 
 @claim(
@@ -57,4 +36,4 @@ def induction_is_captured():
 
     Their exponent in log(T / T0) is at most 1.2, where growth in proportion to T - T0 has 1.36.
     """
-    return experiment(measure=exponent(induction), at_most=1.2, control=dict(at_least=1.36))
+    return experiment(measure=exponent("induction"), at_most=1.2, control=dict(at_least=1.36))

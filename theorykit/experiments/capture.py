@@ -258,38 +258,55 @@ def graph_plan(task: Any, size: str) -> Plan:
             later=50_000, threshold=0.95, every_later=5,
         )  # fmt: skip
     return Plan(
-        task, network(64, 3, mlp_width=128), 8, (10, 12, 16, 20), batch=128, seeds=3, steps=4_000,
-        later=500, threshold=0.6, metric="exact", every_later=10,
+        task, network(64, 3, mlp_width=128), 8, (10, 12, 14, 16), batch=128, seeds=3, steps=4_000,
+        later=3_000, threshold=0.6, metric="exact", every_later=10, judged=512,
     )  # fmt: skip
+
+
+def _shortest_path_plan(size: str) -> Plan:
+    from theorykit.tasks import ShortestPath
+
+    return graph_plan(ShortestPath(ties="all"), size)
+
+
+def _minimum_cut_plan(size: str) -> Plan:
+    from theorykit.tasks import MinCut
+
+    return graph_plan(MinCut(), size)
+
+
+PLANS = {
+    "induction": induction_plan,
+    "sorting": sorting_plan,
+    "spp": _shortest_path_plan,
+    "mincut": _minimum_cut_plan,
+}
+"""The plan of each experiment, a function of the size."""
 
 
 @experiment("capture", "induction", ref="Fig. 1")
 def induction(setting: Setting) -> Finding:
     """Samples to carry an induction head over to longer inputs: logarithmic, says the paper."""
-    plan = induction_plan(setting.size)
+    plan = PLANS["induction"](setting.size)
     return carry_over(plan, setting, "Induction head", "the cost grows like log(T / T0)")
 
 
 @experiment("capture", "sorting", ref="Fig. 1")
 def sorting(setting: Setting) -> Finding:
     """Samples to carry sorting over to longer lists: logarithmic, says the paper."""
-    plan = sorting_plan(setting.size)
+    plan = PLANS["sorting"](setting.size)
     return carry_over(plan, setting, "Sorting", "the cost grows like log(T / T0)")
 
 
 @experiment("capture", "spp", ref="Fig. 1")
 def shortest_path(setting: Setting) -> Finding:
     """Samples to carry shortest paths over to larger graphs: faster than linear, says the paper."""
-    from theorykit.tasks import ShortestPath
-
-    plan = graph_plan(ShortestPath(ties="all"), setting.size)
+    plan = PLANS["spp"](setting.size)
     return carry_over(plan, setting, "Shortest path", "the cost grows faster than linearly")
 
 
 @experiment("capture", "mincut", ref="Fig. 1")
 def minimum_cut(setting: Setting) -> Finding:
     """Samples to carry minimum cuts over to larger graphs: faster than linear, says the paper."""
-    from theorykit.tasks import MinCut
-
-    plan = graph_plan(MinCut(), setting.size)
+    plan = PLANS["mincut"](setting.size)
     return carry_over(plan, setting, "Minimum cut", "the cost grows faster than linearly")
