@@ -246,7 +246,7 @@ def sorting_plan(size: str) -> Plan:
         )  # fmt: skip
     return Plan(
         Sorting(vocabulary=64), network(64, 2, mlp_width=128), 8, (12, 16, 24, 32),
-        batch=128, seeds=3, steps=3_000, later=600, threshold=0.95, every_later=4,
+        batch=128, seeds=6, steps=3_000, later=600, threshold=0.95, every_later=4,
     )  # fmt: skip
 
 

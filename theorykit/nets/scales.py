@@ -77,7 +77,7 @@ NORMS = {None: lambda z: z, "layer": centred, "rms": rms}
 ACTIVATIONS = {
     "relu": jax.nn.relu,
     "erf": jax.scipy.special.erf,
-    "gelu": lambda z: jax.nn.gelu(z, approximate=False),
+    "gelu": lambda z: z * (0.5 + 0.5 * jax.scipy.special.erf(z / math.sqrt(2))),
     "cos": jnp.cos,
     "tanh": jnp.tanh,
     "identity": lambda z: z,
