@@ -258,7 +258,7 @@ def graph_plan(task: Any, size: str) -> Plan:
             later=50_000, threshold=0.95, every_later=5,
         )  # fmt: skip
     return Plan(
-        task, network(64, 3, mlp_width=128), 8, (10, 12, 14, 16), batch=128, seeds=3, steps=4_000,
+        task, network(64, 3, mlp_width=128), 8, (12, 14, 16), batch=128, seeds=5, steps=4_000,
         later=3_000, threshold=0.6, metric="exact", every_later=10, judged=512,
     )  # fmt: skip
 
