@@ -182,15 +182,30 @@ def carry_over(plan: Plan, setting: Setting, what: str, printed: str) -> Finding
 
 
 def draw(plan: Plan, found: dict[str, np.ndarray], what: str, file: Path) -> None:
-    """Draw the samples of adaptation against T / T0, all seeds and their mean."""
+    """Draw the samples of adaptation against T / T0, with a logarithm and a line as near as can be.
+
+    Points are seeds; a mean is drawn where all seeds ended.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 3.6), layout="constrained")
     axes = figure.subplots()
     ratio = np.asarray(plan.lengths) / plan.first
     axes.plot(ratio, found["samples"], "o", color="0.6", markersize=4)
-    axes.plot(ratio, found["samples"].mean(1), "o-", color="C0", label="mean over seeds")
+    mean = found["samples"].mean(1)
+    axes.plot(ratio, mean, "o-", color="C0", label="mean over seeds")
+    known = np.isfinite(mean) & (mean > 0)
+    if known.any():
+        for label, shape, style in (
+            ("log(T / T0)", np.log(ratio), "--"),
+            ("T - T0", ratio - 1, ":"),
+        ):
+            scale = np.exp(np.log(mean[known] / shape[known]).mean())
+            axes.plot(ratio, scale * shape, style, color="0.3", label=f"in proportion to {label}")
     axes.set(xscale="log", xlabel="T / T0", ylabel="samples to adapt", title=what)
+    axes.set_xticks(ratio, [f"{r:g}" for r in ratio])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     figure.savefig(file, dpi=150)
 
