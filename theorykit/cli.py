@@ -13,8 +13,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from theorykit import report
 from theorykit.claims import Claim, explain, float64, select
+from theorykit.folders import write_atomically
 from theorykit.results import Result
-from theorykit.runfolder import recall, write_atomically
+from theorykit.runfolder import recall
 from theorykit.runner import as_json, header, run_selected
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C

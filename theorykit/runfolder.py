@@ -14,17 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from theorykit.folders import Folder, write_atomically
 from theorykit.results import Result
 
-try:
-    import fcntl
-except ImportError:  # not on Windows; nothing keeps two processes apart there
-    fcntl = None  # type: ignore[assignment]
 
-_OWN = {"header.json", "results.jsonl", "lock"}
-
-
-class RunFolder:
+class RunFolder(Folder):
     """An open run folder; a context manager.
 
     **Arguments:** `path`: a new or empty folder, or an earlier run's; `header`: what the results
@@ -35,60 +29,19 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any]):
-        self.path = Path(path)
+        super().__init__(path, ("header.json", header), own=["results.jsonl"])
         self._done: dict[str, tuple[str, Result]] = {}
         self._out: TextIO | None = None
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            others = {p.name for p in self.path.iterdir()} - _OWN
-            others = {name for name in others if not name.startswith("header.json.")}
-            self._lock = (self.path / "lock").open("a")
-        except OSError as error:
-            raise ValueError(f"{path} cannot be a run folder: {error.strerror}.") from error
-        try:
-            self._take()
-            self._check(header, others)
             self._read()
             self._out = self._results.open("a")
         except BaseException:
-            self._lock.close()
+            super().close()
             raise
 
     @property
     def _results(self) -> Path:
         return self.path / "results.jsonl"
-
-    def _take(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(
-                f"another process is running in {self.path}; wait for it or take another folder."
-            ) from None
-
-    def _check(self, header: Mapping[str, Any], others: set[str]) -> None:
-        file = self.path / "header.json"
-        if not file.exists():
-            if others or self._results.exists():
-                raise ValueError(
-                    f"{self.path} holds other files and no run; take a new or empty folder."
-                )
-            write_atomically(file, json.dumps(dict(header), indent=1) + "\n")
-            return
-        try:
-            old = json.loads(file.read_text())
-        except ValueError:
-            raise ValueError(f"{file} cannot be read as JSON; take a new folder.") from None
-        if not isinstance(old, dict):
-            raise ValueError(f"{file} is not the header of a run; take a new folder.")
-        for name, value in header.items():
-            if old.get(name) != value:
-                raise ValueError(
-                    f"{self.path} belongs to a run with {name} {old.get(name)}, this one has "
-                    f"{name} {value}; take another folder."
-                )
 
     def _read(self) -> None:
         if not self._results.exists():
@@ -129,27 +82,7 @@ class RunFolder:
         if self._out is not None:
             self._out.close()
             self._out = None
-        self._lock.close()
-
-    def __enter__(self) -> "RunFolder":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def write_atomically(file: Path, text: str) -> None:
-    """Replace a file by this text: a reader sees the old or the new one, never half."""
-    new = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        with new.open("w") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            new.unlink()
+        super().close()
 
 
 # What was found last ------------------------------------------------------------------------

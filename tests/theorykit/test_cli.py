@@ -195,7 +195,7 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["verify", "twice.py"], "two claims have the id q.one"),
         (["verify", "quick.py", "--json", "no/such/out.json"], "no writable folder no/such"),
         (["verify", "quick.py", "--run", "used"], "a run with seed 5, this one has seed 0"),
-        (["verify", "quick.py", "--run", "quick.py"], "cannot be a run folder"),
+        (["verify", "quick.py", "--run", "quick.py"], "cannot be the folder of a run"),
         (["verify", "--seed", "-1"], "--seed"),
         (["verify", "--tier", "medium"], "medium"),
         (["verify", "--nonsense"], "nonsense"),

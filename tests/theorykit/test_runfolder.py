@@ -56,7 +56,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(ValueError, match="holds other files"):
         RunFolder(tmp_path, HEADER)
-    with pytest.raises(ValueError, match="cannot be a run folder"):
+    with pytest.raises(ValueError, match="cannot be the folder of a run"):
         RunFolder(tmp_path / "thesis.tex", HEADER)
 
 

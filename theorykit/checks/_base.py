@@ -52,6 +52,9 @@ class Check(abc.ABC):
 
     evidence: ClassVar[Evidence]
 
+    alternatives: ClassVar[tuple[str, ...]] = ()
+    """Fields of which a check has exactly one: a control that names one drops the other."""
+
     @abc.abstractmethod
     def test(self, trial: Trial) -> Outcome:
         """Try the claim; called in a float64 scope."""
@@ -78,7 +81,25 @@ class Check(abc.ABC):
                 f"a control replaces fields of its check, {', '.join(sorted(fields))}; "
                 f"it cannot replace {', '.join(sorted(unknown)) or 'nothing'}."
             )
-        return dataclasses.replace(self, **self.control, control=None)
+        control = {**self.control, "control": None}
+        if any(name in control for name in self.alternatives):
+            control = {**dict.fromkeys(self.alternatives), **control}
+        return dataclasses.replace(self, **control)
+
+    def chosen(self) -> str:
+        """Return which of the alternatives is given.
+
+        **Raises:** `ValueError` unless it is exactly one.
+        """
+        given = [name for name in self.alternatives if getattr(self, name) is not None]
+        if len(given) != 1:
+            *others, last = self.alternatives
+            article = "an" if type(self).__name__[0] in "AEIOU" else "a"
+            raise ValueError(
+                f"{article} {type(self).__name__.lower()} needs exactly one of "
+                f"{', '.join(others)} and {last}."
+            )
+        return given[0]
 
 
 class ClaimError(ValueError):

@@ -12,8 +12,6 @@ from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
 from theorykit.results import Evidence, Outcome, Verdict, Witness
 
-TARGETS = ("value", "at_most", "at_least")
-
 ROUNDING, FLOOR = 1e-9, 1e-12
 """Relative and absolute disagreement that is put down to float64, not to chance."""
 
@@ -48,22 +46,15 @@ class Expectation(Check):
     batch: int = 64
 
     evidence = Evidence.sampled
+    alternatives = ("value", "at_most", "at_least")
 
     def __post_init__(self):
-        if sum(getattr(self, t) is not None for t in TARGETS) != 1:
-            raise ValueError("an expectation needs exactly one of value, at_most and at_least.")
+        self.chosen()
         if self.replicates < 2 or not 0 < self.error < 1 or self.within < 0:
             raise ValueError(
                 "an expectation needs replicates >= 2, 0 < error < 1 and within >= 0, not "
                 f"{self.replicates}, {self.error} and {self.within}."
             )
-
-    def controlled(self) -> Check | None:
-        """Return the false neighbour; a control that names another target drops the first."""
-        if self.control and any(t in self.control for t in TARGETS):
-            control = {**dict.fromkeys(TARGETS), **self.control}
-            return Check.controlled(dataclasses.replace(self, control=control))
-        return Check.controlled(self)
 
     def test(self, trial: Trial) -> Outcome:
         """Draw the replicates and compare the component that is farthest off."""
@@ -78,7 +69,7 @@ class Expectation(Check):
         shape, flat = values.shape[1:], values.reshape(len(values), -1)
         mean = flat.mean(axis=0)
         stderr = flat.std(axis=0, ddof=1) / math.sqrt(len(flat))
-        kind = self._kind()
+        kind = self.chosen()
         target = np.asarray(getattr(self, kind), dtype=float)
         predicted = np.broadcast_to(target, shape).ravel()
         away = {
@@ -113,11 +104,8 @@ class Expectation(Check):
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
         )
 
-    def _kind(self) -> str:
-        return next(t for t in TARGETS if getattr(self, t) is not None)
-
     def _sign(self) -> str:
-        return {"value": "=", "at_most": "<=", "at_least": ">="}[self._kind()]
+        return {"value": "=", "at_most": "<=", "at_least": ">="}[self.chosen()]
 
     def describe(self) -> str:
         """Return the number of replicates and the error probability."""

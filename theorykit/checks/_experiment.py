@@ -10,8 +10,6 @@ import numpy as np
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.results import Evidence, Outcome, Verdict
 
-TARGETS = ("at_most", "at_least", "between")
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment(Check):
@@ -37,19 +35,12 @@ class Experiment(Check):
     confidence: float = 0.95
 
     evidence = Evidence.trained
+    alternatives = ("at_most", "at_least", "between")
 
     def __post_init__(self):
-        if sum(getattr(self, t) is not None for t in TARGETS) != 1:
-            raise ValueError("an experiment needs exactly one of at_most, at_least and between.")
+        self.chosen()
         if not 0 < self.confidence < 1:
             raise ValueError(f"confidence lies between 0 and 1, not {self.confidence}.")
-
-    def controlled(self) -> Check | None:
-        """Return the false neighbour; a control that names another target drops the first."""
-        if self.control and any(t in self.control for t in TARGETS):
-            control = {**dict.fromkeys(TARGETS), **self.control}
-            return Check.controlled(dataclasses.replace(self, control=control))
-        return Check.controlled(self)
 
     def test(self, trial: Trial) -> Outcome:
         """Train once for the claim and its control, and compare."""

@@ -47,25 +47,16 @@ class Rate(Check):
     batch: int = 64
 
     evidence = Evidence.fitted
+    alternatives = ("exponent", "at_most", "at_least", "between")
 
     def __post_init__(self):
-        predictions = [self.exponent, self.at_most, self.at_least, self.between]
-        if sum(p is not None for p in predictions) != 1:
-            raise ValueError("a rate needs exactly one of exponent, at_most, at_least and between.")
+        self.chosen()
         if len(set(self.at)) < max(3, len(self.at)) or min(self.at) <= 0:
             raise ValueError(
                 f"a rate needs at least three different positive sizes, not at={self.at}."
             )
         if self._keyed() and self.replicates < 2:
             raise ValueError(f"a rate needs replicates >= 2, not {self.replicates}.")
-
-    def controlled(self) -> Check | None:
-        """Return the false neighbour; a control that names another prediction drops the first."""
-        kinds = ("exponent", "at_most", "at_least", "between")
-        if self.control and any(k in self.control for k in kinds):
-            control = {**dict.fromkeys(kinds), **self.control}
-            return Check.controlled(dataclasses.replace(self, control=control))
-        return super().controlled()
 
     def test(self, trial: Trial) -> Outcome:
         """Measure at every size, fit, and compare the interval with the band."""

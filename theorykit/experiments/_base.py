@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from theorykit.folders import Folder, write_atomically
+
 SIZES = ("cpu", "paper")
 PAPERS = ("capture",)
 
@@ -63,13 +65,13 @@ class Experiment:
         """Train, and write `finding.json` and `figure.png` into the folder, if there is one."""
         if setting.size not in SIZES:
             raise ValueError(f"the size is cpu or paper, not {setting.size!r}.")
-        if setting.folder is not None:
-            self._claim_folder(setting)
-        found = self.build(setting)
-        if setting.folder is not None:
-            content = {**self._header(setting), **found.json()}
-            text = json.dumps(content, indent=1, default=str)
-            (setting.folder / "finding.json").write_text(text + "\n")
+        if setting.folder is None:
+            return self.build(setting)
+        header = ("experiment.json", self._header(setting))
+        with Folder(setting.folder, header, own=["finding.json", "figure.png"]):
+            found = self.build(setting)
+            text = json.dumps({**self._header(setting), **found.json()}, indent=1, default=str)
+            write_atomically(setting.folder / "finding.json", text + "\n")
             if found.plot is not None:
                 found.plot(setting.folder / "figure.png")
         return found
@@ -84,27 +86,6 @@ class Experiment:
             "seed": setting.seed,
             "version": theorykit.__version__,
         }
-
-    def _claim_folder(self, setting: Setting) -> None:
-        assert setting.folder is not None
-        setting.folder.mkdir(parents=True, exist_ok=True)
-        file = setting.folder / "experiment.json"
-        header = self._header(setting)
-        if not file.exists():
-            if any(setting.folder.iterdir()):
-                raise ValueError(f"{setting.folder} holds other files; take a new or empty folder.")
-            file.write_text(json.dumps(header, indent=1) + "\n")
-            return
-        try:
-            old = json.loads(file.read_text())
-        except ValueError:
-            raise ValueError(f"{file} cannot be read as JSON; take a new folder.") from None
-        for name, value in header.items():
-            if old.get(name) != value:
-                raise ValueError(
-                    f"{setting.folder} belongs to a run with {name} {old.get(name)}, this one has "
-                    f"{name} {value}; take another folder."
-                )
 
 
 def experiment(

@@ -10,7 +10,6 @@ chunk runs; a chunk that ends before the checkpoint before is written gets none,
 last.
 """
 
-import json
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,18 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.runfolder import write_atomically
-
-try:
-    import fcntl
-except ImportError:  # not on Windows; nothing keeps two processes apart there
-    fcntl = None  # type: ignore[assignment]
+from theorykit.folders import Folder
 
 Array = Any
-_OWN = {"config.json", "checkpoints", "history.json", "lock"}
 
 
-class Checkpoints:
+class Checkpoints(Folder):
     """An open folder; a context manager.
 
     **Arguments:** `path`: a new or empty folder, or an earlier fit's; `config`: compared with the
@@ -42,17 +35,14 @@ class Checkpoints:
     """
 
     def __init__(self, path: str | Path, config: Mapping[str, Any]):
-        self.path = Path(path).absolute()
+        super().__init__(
+            path,
+            ("config.json", config),
+            own=["checkpoints", "history.json"],
+            work=("fit", "training"),
+            differs=_another_program,
+        )
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            others = {p.name for p in self.path.iterdir()} - _OWN
-            others = {n for n in others if not n.startswith(("config.json.", "history.json."))}
-            self._lock = (self.path / "lock").open("a")
-        except OSError as error:
-            raise ValueError(f"{path} cannot keep checkpoints: {error.strerror}.") from error
-        try:
-            self._take()
-            self._check(json.loads(json.dumps(config, default=str)), others)
             import orbax.checkpoint as ocp  # takes seconds
 
             self._args = ocp.args
@@ -66,44 +56,8 @@ class Checkpoints:
                 self.path / "checkpoints", options=options, item_names=("fit",)
             )
         except BaseException:
-            self._lock.close()
+            super().close()
             raise
-
-    def _take(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(
-                f"another process is training in {self.path}; wait for it or take another folder."
-            ) from None
-
-    def _check(self, config: dict[str, Any], others: set[str]) -> None:
-        file = self.path / "config.json"
-        if not file.exists():
-            if others or (self.path / "checkpoints").exists():
-                raise ValueError(
-                    f"{self.path} holds other files and no fit; take a new or empty folder."
-                )
-            write_atomically(file, json.dumps(config, indent=1) + "\n")
-            return
-        try:
-            old = json.loads(file.read_text())
-        except ValueError:
-            raise ValueError(f"{file} cannot be read as JSON; take a new folder.") from None
-        found = difference(old, config)
-        if found is not None:
-            name, was, is_now = found
-            if name == "program":
-                raise ValueError(
-                    f"{self.path} belongs to a fit with another program (make, task, optimizer, "
-                    "stop or a library is not what it was); take another folder."
-                )
-            raise ValueError(
-                f"{self.path} belongs to a fit with {name} {was}, this one has {name} {is_now}; "
-                "take another folder."
-            )
 
     def newest(self, like: Any) -> tuple[int, Any, list[Array]] | None:
         """Return step, state and history of the newest checkpoint that can be read, or None.
@@ -156,24 +110,13 @@ class Checkpoints:
             self._writer.shutdown()
             self._manager.close()
         finally:
-            self._lock.close()
-
-    def __enter__(self) -> "Checkpoints":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            super().close()
 
 
-def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """Return where two configurations first differ: the name, and what each has there."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*new, *(old.keys() - new.keys())]:
-            found = difference(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
-            if found is not None:
-                return found
+def _another_program(name: str, _was: Any, _now: Any) -> str | None:
+    if name != "program":
         return None
-    return None if old == new else (name, old, new)
+    return "with another program (make, task, optimizer, stop or a library is not what it was)"
 
 
 def _is_key(leaf: Array) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.runfolder import write_atomically
+from theorykit.folders import write_atomically
 
 Array = Any
 

@@ -109,7 +109,7 @@ def test_a_folder_has_one_owner(tmp_path):
     with pytest.raises(ValueError, match="holds other files and no fit"):
         small(folder=tmp_path / "other")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="cannot keep checkpoints"):
+    with pytest.raises(ValueError, match="cannot be the folder of a fit"):
         small(folder=tmp_path / "file")
     (folder / "config.json").write_text("{")
     with pytest.raises(ValueError, match="cannot be read as JSON"):

@@ -1,0 +1,128 @@
+"""Folders that a run keeps its files in: one process at a time, and nothing mixed up in them."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows; nothing keeps two processes apart there
+    fcntl = None  # type: ignore[assignment]
+
+
+class Folder:
+    """A folder taken for one process, until it is closed.
+
+    **Arguments:**
+
+    - `path`: a new or empty folder, or one that an earlier run of the same kind left.
+    - `header`: the name of a file, and the JSON object to stand in it: what all else in the
+      folder depends on.
+    - `own`: the names of all other files that such a run keeps here.
+    - `work`: what runs here, as a noun ("run") and as a verb ("running"), for what is said.
+    - `differs`: the sentence for a header that is not the one found: called with the name, what
+      the folder has there, and what is asked for.
+
+    **Raises:** `ValueError` if another process has the folder, its header is another one, or it
+    holds something else.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        header: tuple[str, Mapping[str, Any]],
+        *,
+        own: Iterable[str] = (),
+        work: tuple[str, str] = ("run", "running"),
+        differs: Callable[[str, Any, Any], str | None] = lambda name, was, now: None,
+    ):
+        self.path = Path(path).absolute()
+        self._noun, self._verb = work
+        self._file, self._differs = self.path / header[0], differs
+        known = {header[0], "lock", *own}
+        half = tuple(f"{name}." for name in known)  # what a kill left of `write_atomically`
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            there = {p.name for p in self.path.iterdir()}
+            self._lock = (self.path / "lock").open("a")
+        except OSError as error:
+            raise ValueError(
+                f"{path} cannot be the folder of a {self._noun}: {error.strerror}."
+            ) from error
+        try:
+            self._take()
+            strange = any(n not in known and not n.startswith(half) for n in there)
+            self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _take(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(
+                f"another process is {self._verb} in {self.path}; wait for it or take another "
+                "folder."
+            ) from None
+
+    def _settle(self, header: dict[str, Any], strange: bool, ours: set[str]) -> None:
+        if not self._file.exists():
+            if strange or ours:
+                raise ValueError(
+                    f"{self.path} holds other files and no {self._noun}; "
+                    "take a new or empty folder."
+                )
+            write_atomically(self._file, json.dumps(header, indent=1) + "\n")
+            return
+        try:
+            old = json.loads(self._file.read_text())
+        except ValueError:
+            raise ValueError(f"{self._file} cannot be read as JSON; take a new folder.") from None
+        if not isinstance(old, dict):
+            raise ValueError(f"{self._file} is not a header; take a new folder.")
+        found = difference(old, header)
+        if found is not None:
+            name, was, now = found
+            said = self._differs(*found) or f"with {name} {was}, this one has {name} {now}"
+            raise ValueError(f"{self.path} belongs to a {self._noun} {said}; take another folder.")
+
+    def close(self) -> None:
+        """Give the folder back."""
+        self._lock.close()
+
+    def __enter__(self) -> "Folder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
+    """Return where two configurations first differ: the name, and what each has there."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*new, *(old.keys() - new.keys())]:
+            found = difference(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
+            if found is not None:
+                return found
+        return None
+    return None if old == new else (name, old, new)
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Replace a file by this text: a reader sees the old or the new one, never half."""
+    new = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        with new.open("w") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink()
