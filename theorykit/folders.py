@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 try:
     import fcntl
@@ -96,7 +96,7 @@ class Folder:
         """Give the folder back."""
         self._lock.close()
 
-    def __enter__(self) -> "Folder":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

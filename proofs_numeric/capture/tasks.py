@@ -492,10 +492,9 @@ def edges_printed():
     are connected and the degree is log T. Footnote 1 (SPP is solved in O(T)) is about the former.
     Both bounds O(T log T) on the search's time stand. Control: T^1.5 log T.
     """
-    grows = lambda power: (
-        lambda T: mean_edges(SMALLEST, giant) / 2 * order(T, power) / order(SMALLEST, power)
-    )
     order = lambda T, power: T**power * jnp.log(T)
+    first = mean_edges(SMALLEST, giant) / 2
+    grows = lambda power: lambda T: first * order(T, power) / order(SMALLEST, power)
     return inequality(
         lhs=grows(1),
         rhs=lambda T: mean_edges(T, giant),
