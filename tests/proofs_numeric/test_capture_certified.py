@@ -59,7 +59,11 @@ def test_most_claims_evaluate():
     assert len(set(SIDED) - MAY_NOT) >= 15
 
 
-@pytest.mark.parametrize("id", [i for i, c in CLAIMS.items() if c.expect == Verdict.refuted])
+# In the slow tier networks are trained: what is refuted there is measured.
+FALSE = [i for i, c in CLAIMS.items() if c.expect == Verdict.refuted and c.tier == "fast"]
+
+
+@pytest.mark.parametrize("id", FALSE)
 def test_refutations_are_certified(id):
     with float64():
         found = CHECKS[id].test(Trial(jax.random.key(0)))
