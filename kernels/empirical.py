@@ -63,6 +63,12 @@ def empirical(
         raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
     choice("outputs", outputs, ("trace", "full"))
     sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
+    symbols: Any = getattr(network, "vocabulary", None)
+    for x in sides if symbols is not None else []:
+        if known(x) and not (x.min() >= 0 and x.max() < symbols):
+            raise ValueError(
+                f"token ids lie between 0 and {symbols - 1}, got {x.min()} to {x.max()}"
+            )
     graph, weights, rest = nnx.split(network, nnx.Param, ...)
     names = _names(weights, groups)
     if block is not None:

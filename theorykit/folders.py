@@ -47,7 +47,8 @@ class Folder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {p.name for p in self.path.iterdir()}
-            self._lock = (self.path / "lock").open("a")
+            lock = self.path / "lock"
+            self._lock = lock.open("a")
         except OSError as error:
             raise ValueError(
                 f"{path} cannot be the folder of a {self._noun}: {error.strerror}."
@@ -58,6 +59,8 @@ class Folder:
             self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
         except BaseException:
             self._lock.close()
+            if "lock" not in there:  # a folder that is not ours stays as it was
+                lock.unlink(missing_ok=True)
             raise
 
     def _take(self) -> None:

@@ -301,3 +301,34 @@ def test_every_shape_of_block(readout, mlp, norm):
 def test_options_that_do_not_fit(bad, message):
     with pytest.raises(ValueError, match=message):
         Transformer(**{**TRAINED, **bad})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(heads=0), "heads is a whole number of at least 1, got 0"),
+        (dict(width=-8), "width is a whole number of at least 1, got -8"),
+        (dict(depth=-1), "depth is a whole number of at least 0, got -1"),
+        (dict(scalars=1.0), "scalars are two numbers"),
+        (dict(rngs=None), "rngs are nnx.Rngs, a seed or a key, got NoneType"),
+    ],
+)
+def test_sizes_that_make_no_network(options, message):
+    with pytest.raises(ValueError, match=message):
+        Transformer(**dict(features=3, width=8, heads=2, rngs=0) | options)
+
+
+def test_inputs_that_are_not_the_networks():
+    vectors = Transformer(features=3, width=8, heads=2)
+    ids = Transformer(vocabulary=6, width=8, heads=2, positions="learned", max_tokens=6)
+    for network, x, message in [
+        (vectors, np.ones((2, 4, 3)), r"shape \(T, 3\), got \(2, 4, 3\)"),
+        (vectors, np.ones((4, 2)), r"shape \(T, 3\), got \(4, 2\)"),
+        (ids, np.array([2, 9]), "between 0 and 5, got 2 to 9"),
+        (ids, np.ones(3), "token ids are integers"),
+        (ids, np.ones((2, 3), int), "a row of token ids"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            network(x)
+    with pytest.raises(ValueError, match="offsets from 0 to 1, not 50"):
+        ids(np.ones(5, int), offset=50)

@@ -80,3 +80,6 @@ def test_the_command_line_lists_and_refuses():
     wrong = run("capture", "nothing")
     assert wrong.returncode == 2
     assert "there is no experiment" in wrong.stderr
+    wrong = run("nobody")
+    assert wrong.returncode == 2
+    assert "there are experiments of capture" in wrong.stderr

@@ -38,7 +38,10 @@ class Experiment(Check):
     alternatives = ("at_most", "at_least", "between")
 
     def __post_init__(self):
-        self.chosen()
+        target = getattr(self, self.chosen())
+        ends = np.atleast_1d(np.asarray(target, float))
+        if np.isnan(ends).any() or (ends[-1] < ends[0]):
+            raise ValueError(f"what is predicted is a number or (low, high), not {target}.")
         if not 0 < self.confidence < 1:
             raise ValueError(f"confidence lies between 0 and 1, not {self.confidence}.")
 
@@ -48,12 +51,15 @@ class Experiment(Check):
 
         values = trial.remember(
             ("experiment", self.measure),
-            lambda: np.asarray(self.measure(trial.key, trial.progress), dtype=float),
+            lambda: np.asarray(self.measure(trial.key, trial.progress)),
         )
         if values.ndim != 1 or len(values) < 2:
             raise ClaimError(
                 f"an experiment returns a number a seed, two seeds or more, not {values.shape}."
             )
+        if np.iscomplexobj(values):
+            raise ClaimError(f"an experiment returns real numbers, not {values.dtype}.")
+        values = values.astype(float)
         if not np.isfinite(values).all():
             return Outcome(
                 Verdict.inconclusive,

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.arguments import finite, whole
 from theorykit.compare._gaps import Curve, curves, plot
 from theorykit.compare._networks import Make, over_seeds, readout_features
 from theorykit.kernels import ridge as kernel_ridge
@@ -71,11 +72,16 @@ def last_layer(
         raise ValueError(f"the ridge is above 0, got {ridge}")
     if np.shape(y) != (len(x),):
         raise ValueError(f"{len(x)} inputs have targets ({len(x)},), got shape {np.shape(y)}")
+    for name, values in dict(inputs=x, targets=y, x_test=x_test).items():
+        finite(name, values)
+    whole("steps", steps)
     k, k_test = (np.asarray(kernel(*pair).nngp) for pair in ((x, None), (x_test, x)))
     posterior = np.asarray(kernel_ridge(k, np.asarray(y, k.dtype), k_test, ridge=ridge).mean)
     y = jnp.asarray(y)
 
     def both(network):
+        if (size := jax.eval_shape(network, x[0]).size) != 1:
+            raise ValueError(f"the network has one output here, not {size}")
         rows, test = readout_features(network, x), readout_features(network, x_test)
         gram = rows @ rows.T
         alpha = jnp.linalg.solve(gram + ridge * jnp.eye(len(y), dtype=gram.dtype), y)

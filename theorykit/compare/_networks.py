@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from theorykit.arguments import seed_numbers, whole
 from theorykit.training._state import trainable
 
 Array = Any
@@ -27,7 +28,9 @@ def over_seeds(
 
     A seed has the same network whatever other seeds and widths are asked for.
     """
-    numbers = np.arange(seeds) if isinstance(seeds, int) else np.asarray(seeds)
+    numbers = np.asarray(seed_numbers(seeds))
+    whole("batch", batch)
+    key = jax.random.key(key) if isinstance(key, int) else key
     fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
     batch = min(batch, len(numbers))
     graph, shapes = nnx.split(nnx.eval_shape(lambda: make(width, nnx.Rngs(params=0))))
@@ -79,6 +82,11 @@ def descend(
         return out.reshape(len(x), -1)
 
     start = outputs(weights, x_test)
+    for _, y, *_ in stages:
+        if y.shape[1:] != start.shape[1:]:
+            raise ValueError(
+                f"the network puts out {start.shape[1]} numbers, and targets have {y.shape[1]}"
+            )
     found, starts = [], []
     for x, y, rate, steps in stages:
         starts.append(outputs(initial, x))

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.arguments import finite, whole
 from theorykit.compare._gaps import Curve, curves, plot
 from theorykit.compare._linear import fastest_rate, predict
 from theorykit.compare._networks import Make, descend, over_seeds
@@ -124,6 +125,8 @@ def two_stage(
 
 def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) -> TrainingGap:
     inputs = [jnp.asarray(x) for x, *_ in stages] + [jnp.asarray(x_test)]
+    for x in inputs:
+        finite("inputs", x)
     targets = [_columns(x, y) for x, y, *_ in stages]
     counts = [_increasing(steps) for *_, steps in stages]
     table: dict[tuple[int, int], np.ndarray] = {}
@@ -188,10 +191,12 @@ def _columns(x: Array, y: Array) -> np.ndarray:
             f"targets have shape (P,) or (P, outputs) for P inputs; got {len(x)} inputs and "
             f"targets of shape {y.shape}"
         )
+    finite("targets", y)
     return y.reshape(len(y), -1)
 
 
 def _increasing(steps: tuple) -> tuple[int, ...]:
+    steps = tuple(whole("a number of steps", n) for n in steps)
     if not steps or any(b <= a for a, b in zip((0, *steps), steps, strict=False)):
         raise ValueError(f"steps are whole numbers from 1 on that increase, got {steps}")
-    return tuple(int(n) for n in steps)
+    return steps

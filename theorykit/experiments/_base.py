@@ -106,6 +106,8 @@ def experiments(paper: str | None = None) -> list[Experiment]:
     """Return the shipped experiments, of one paper or all."""
     for module in PAPERS:
         importlib.import_module(f"theorykit.experiments.{module}")
+    if paper is not None and paper not in PAPERS:
+        raise ValueError(f"there are experiments of {', '.join(PAPERS)}, not of {paper!r}.")
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 

@@ -7,12 +7,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from theorykit.arguments import whole
 from theorykit.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
+    check_ids,
     choose,
     count_parameters,
+    source,
 )
 
 Array = Any
@@ -51,29 +54,37 @@ class MLP(nnx.Module):
         """Draw all weights."""
         choose("activation", activation, ACTIVATIONS)
         choose("parameterisation", parameterisation, PARAMETERISATIONS)
-        if (features is None) == (vocabulary is None or tokens is None):
+        sizes = dict(width=width, features=features, vocabulary=vocabulary, tokens=tokens)
+        for name, value in (sizes | dict(outputs=outputs)).items():
+            if value is not None:
+                whole(name, value)
+        whole("depth", depth, 0)
+        if (features is None) == (vocabulary is None) or (vocabulary is None) != (tokens is None):
             raise ValueError("an MLP takes features=n, or vocabulary=V and tokens=T")
-        rngs = nnx.Rngs(params=rngs) if isinstance(rngs, int) else rngs
+        rngs = source(rngs)
         dtype = jnp.result_type(float) if dtype is None else dtype
         size = (vocabulary or 1) * (tokens or 1) if features is None else features
-        sizes = [size, *[width] * depth, outputs]
+        widths = [size, *[width] * depth, outputs]
         self.vocabulary, self.activation = vocabulary, activation
         self.sigma_w = sigma_w
         self.sigma_b = sigma_b if parameterisation == "ntk" else 1.0
         self.random_offset = False
         self.layers = nnx.List(
             Map(rngs, (m, n), m, parameterisation, readout=i == depth, dtype=dtype)
-            for i, (m, n) in enumerate(itertools.pairwise(sizes))
+            for i, (m, n) in enumerate(itertools.pairwise(widths))
         )
         noise = lambda n: jax.random.normal(rngs.params(), (n,), dtype)
         first = noise if parameterisation == "ntk" else lambda n: jnp.zeros(n, dtype)
-        self.biases = nnx.List(nnx.Param(first(n)) for n in sizes[1:])
+        self.biases = nnx.List(nnx.Param(first(n)) for n in widths[1:])
 
     def __call__(self, x: Array, mask: Array | None = None) -> Array:
         """Return outputs (outputs,) of one input, whatever its shape."""
         if self.vocabulary is not None:
+            check_ids(x, self.vocabulary)
             x = jax.nn.one_hot(x, self.vocabulary)
         z = jnp.ravel(x)
+        if z.size != (size := self.layers[0].weight.shape[0]):
+            raise ValueError(f"one input has {size} numbers in all, got {z.size}; vmap many")
         for i, (layer, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
             z = ACTIVATIONS[self.activation](z) if i else z
             z = self.sigma_w * z @ layer.effective() + self.sigma_b * bias[...]

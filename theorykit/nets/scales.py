@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 Array = Any
@@ -99,6 +100,25 @@ def choose(name: str, value: Any, known: Any) -> Any:
     if value not in tuple(known):
         raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {value!r}")
     return value
+
+
+def source(rngs: Any) -> nnx.Rngs:
+    """Return where weights come from: `nnx.Rngs`, or those of a seed or key."""
+    if isinstance(rngs, nnx.Rngs):
+        return rngs
+    if isinstance(rngs, int | np.integer | jax.Array):
+        return nnx.Rngs(params=rngs)
+    raise ValueError(f"rngs are nnx.Rngs, a seed or a key, got {type(rngs).__name__}")
+
+
+def check_ids(x: Any, vocabulary: int) -> None:
+    """Raise a `ValueError` for token ids outside the vocabulary; traced ones are not looked at."""
+    if not jnp.issubdtype(x.dtype, jnp.integer):
+        raise ValueError(f"token ids are integers, got {x.dtype}")
+    if not isinstance(x, jax.core.Tracer) and x.size and not 0 <= x.min() <= x.max() < vocabulary:
+        raise ValueError(
+            f"token ids lie between 0 and {vocabulary - 1}, got {int(x.min())} to {int(x.max())}"
+        )
 
 
 def count_parameters(network: nnx.Module) -> int:

@@ -5,17 +5,21 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
+from theorykit.arguments import whole
 from theorykit.nets.scales import (
     ACTIVATIONS,
     NORMS,
     PARAMETERISATIONS,
     Map,
     Options,
+    check_ids,
     choose,
     count_parameters,
     embedding,
+    source,
 )
 
 Array = Any
@@ -203,6 +207,14 @@ class Transformer(nnx.Module):
         choose("attention", attention, ("softmax", "identity"))
         choose("mlp", mlp, ("one", "two", None))
         choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        sizes = dict(width=width, heads=heads, head_size=head_size, features=features)
+        sizes |= dict(vocabulary=vocabulary, mlp_width=mlp_width, outputs=outputs)
+        for name, value in (sizes | dict(max_tokens=max_tokens)).items():
+            if value is not None:
+                whole(name, value)
+        whole("depth", depth, 0)
+        if scalars is not None and np.shape(scalars) != (2,):
+            raise ValueError(f"scalars are two numbers, the first a and b of a head, got {scalars}")
         norm = choose("norm", "layer" if layer_norm else norm, NORMS)
         if (features is None) == (vocabulary is None):
             raise ValueError("a transformer takes features=d (vectors) or vocabulary=V (token ids)")
@@ -220,7 +232,7 @@ class Transformer(nnx.Module):
             raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
         if positions == "onehot" and max_tokens > width:
             raise ValueError(f"{max_tokens} one-hot positions do not fit into the width {width}")
-        rngs = nnx.Rngs(params=rngs) if isinstance(rngs, int) else rngs
+        rngs = source(rngs)
         dtype = jnp.result_type(float) if dtype is None else dtype
         reference = parameterisation == "ntk"
         config = {
@@ -271,6 +283,7 @@ class Transformer(nnx.Module):
     def embed(self, x: Array, offset: Array | int = 0) -> Array:
         """Return the tokens (T, D) of one input, positions included."""
         t = x.shape[0]
+        self._check(x, offset)
         table = self.embedding.effective()
         z = x @ table if self.vocabulary is None else table[x]
         if self.positions is None or self.positions == "rotary":
@@ -285,6 +298,23 @@ class Transformer(nnx.Module):
         return z + self.positions * jax.lax.dynamic_slice_in_dim(
             self.position_table[...], offset, t
         )
+
+    def _check(self, x: Array, offset: Array | int) -> None:
+        """Raise a `ValueError` for an input of another kind; ids can be seen outside `jit` only."""
+        if self.vocabulary is not None:
+            check_ids(x, self.vocabulary)
+            if x.ndim != 1:
+                raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
+        elif x.ndim != 2 or x.shape[1] != self.embedding.weight.shape[0]:
+            size = self.embedding.weight.shape[0]
+            raise ValueError(f"one input has the shape (T, {size}), got {x.shape}; vmap many")
+        room = self.max_tokens - x.shape[0]
+        placed = self.learned or self.positions == "onehot"
+        if placed and isinstance(offset, int | np.integer) and not 0 <= offset <= max(room, 0):
+            raise ValueError(
+                f"{x.shape[0]} tokens among {self.max_tokens} positions have offsets from 0 to "
+                f"{room}, not {offset}"
+            )
 
     def rotation(self, t: int, offset: Array | int = 0) -> Array | None:
         """Return the angles (T, head_size / 2) of rotary positions, or None."""

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from theorykit.arguments import whole
+
 Array = Any
 
 
@@ -41,6 +43,7 @@ class Task(abc.ABC):
 
     def check(self, length: int) -> None:
         """Raise a `ValueError` if there are no examples of this length."""
+        whole("a length", length, 0)
         if length < self.smallest:
             raise ValueError(
                 f"{type(self).__name__} needs a length of {self.smallest} or more, not {length}."
@@ -94,6 +97,5 @@ def regression(task: Task, key: Array, count: int, length: int) -> tuple[Array, 
     **Raises:** `ValueError` for a count below 1, or a length that the task does not have.
     """
     task.check(length)
-    if count < 1:
-        raise ValueError(f"regression needs a count of 1 or more, not {count}.")
+    whole("count", count)
     return jax.vmap(lambda k: task.problem(k, length))(jax.random.split(key, count))

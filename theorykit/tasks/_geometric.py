@@ -12,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import random
 
+from theorykit.arguments import whole
 from theorykit.tasks import _graphs
 from theorykit.tasks._base import Array, Sample, Task
 
@@ -43,8 +44,8 @@ class Geometric(Task):
 
     def __post_init__(self):
         name = type(self).__name__
-        if self.dimension < 1:
-            raise ValueError(f"{name} needs a dimension of 1 or more, not {self.dimension}.")
+        whole("dimension", self.dimension)
+        whole("max_nodes", self.max_nodes)
         if self.encoding not in ("coordinates", "adjacency"):
             raise ValueError(
                 f"{name} has the encodings 'coordinates' and 'adjacency', not {self.encoding!r}."

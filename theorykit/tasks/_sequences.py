@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import random
 
+from theorykit.arguments import whole
 from theorykit.tasks._base import Array, Sample, Task
 
 
@@ -28,6 +29,7 @@ class InductionHead(Task):
     vocabulary: int = 1024
 
     def __post_init__(self):
+        whole("vocabulary", self.vocabulary, 0)
         if self.vocabulary < 2:
             raise ValueError(
                 "InductionHead needs a vocabulary of 2 or more (a trigger and another symbol), "
@@ -82,6 +84,7 @@ class Sorting(Task):
     vocabulary: int = 1000
 
     def __post_init__(self):
+        whole("vocabulary", self.vocabulary, 0)
         if self.vocabulary < 2:
             raise ValueError(f"Sorting needs a vocabulary of 2 or more, not {self.vocabulary}.")
 

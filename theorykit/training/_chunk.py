@@ -2,17 +2,19 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from theorykit.training import _stop
+from theorykit.training._problems import fingerprint
 from theorykit.training._state import State, first_state, trainable
 
 Array = Any
@@ -48,6 +50,8 @@ class Program:
         self.axis: str | None = None
         if self.mesh is not None:
             self._spread(self.mesh)
+        if self.start is not None:
+            self._check_start(self.start)
         self.shapes = jax.eval_shape(self._first, self.keys[:, 0], self.start)
         keys = self.keys[:, 1]
         _, loss = jax.eval_shape(self._steps, self.shapes, self.arrays, keys, 0)
@@ -100,12 +104,22 @@ class Program:
         """Return what a checkpoint must agree with: the shapes, and a hash of all arithmetic."""
         name = lambda path: "/".join(str(getattr(p, "key", getattr(p, "name", p))) for p in path)
         leaves = jax.tree_util.tree_flatten_with_path(nnx.to_pure_dict(nnx.state(self.network)))[0]
-        text = str(jax.make_jaxpr(self._chunk)(self.shapes, self.arrays, self.keys, 0, 1))
-        text = re.sub(r"0x[0-9a-f]+", "", text)
+        chunk = jax.make_jaxpr(self._chunk)(self.shapes, self.arrays, self.keys, 0, 1)
+        first = jax.make_jaxpr(self._first)(self.keys[:, 0], self.start)
+        text = re.sub(r"0x[0-9a-f]+", "", "\n".join([*_written(chunk), *_written(first)]))
         return {
             "parameters": {name(path): f"{leaf.dtype}{list(leaf.shape)}" for path, leaf in leaves},
             "program": hashlib.sha256(text.encode()).hexdigest()[:16],
         }
+
+    def _check_start(self, start: nnx.State) -> None:
+        """Raise a `ValueError` unless the networks to go on from are like those that are made."""
+        fresh = lambda key: nnx.state(self.make(nnx.Rngs(key)))
+        shapes = lambda tree: [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
+        made = jax.eval_shape(jax.vmap(fresh), self.keys[:, 0])
+        same: bool = jax.tree.structure(made) == jax.tree.structure(start)
+        if not same or shapes(made) != shapes(start):
+            raise ValueError("start holds networks of another kind or size than make gives.")
 
     # What is traced ----------------------------------------------------------------------------
 
@@ -178,3 +192,31 @@ class Program:
             met = jax.vmap(self.stop)(metrics) & (state.stopped_at < 0) & (state.diverged_at < 0)
             state = state._replace(stopped_at=jnp.where(met & ~over, last, state.stopped_at))
         return state, metrics
+
+
+def _written(program: Any) -> Iterator[str]:
+    """Return a traced program as text, with a hash of each array that it closes over."""
+    yield str(program.jaxpr)
+    constants = list(program.consts)
+    yield from _constants(program.jaxpr, constants)
+    yield from (
+        fingerprint(c) for c in constants if not jnp.issubdtype(c.dtype, jax.dtypes.prng_key)
+    )
+
+
+def _constants(jaxpr: Any, found: list) -> Iterator[str]:
+    """Collect the arrays of programs inside a program."""
+    for equation in jaxpr.eqns:
+        found.extend(v.val for v in equation.invars if isinstance(getattr(v, "val", None), ARRAYS))
+        for value in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program):
+            if hasattr(value, "consts"):
+                found.extend(value.consts)
+            if _is_program(value):
+                yield from _constants(getattr(value, "jaxpr", value), found)
+
+
+ARRAYS = (np.ndarray, jax.Array)
+
+
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")

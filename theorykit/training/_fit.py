@@ -16,6 +16,7 @@ import optax
 from flax import nnx
 from jax.sharding import Mesh
 
+from theorykit.arguments import seed_numbers, whole
 from theorykit.training._checkpoints import Checkpoints
 from theorykit.training._chunk import Program
 from theorykit.training._history import History
@@ -148,9 +149,18 @@ def fit(
         raise ValueError("loss goes with data; a task has its own.")
     if optimizer is None:
         raise ValueError("fit takes an optimizer, such as optax.adam(1e-3).")
-    for name, value in dict(steps=steps, batch=batch, length=length, every=every).items():
-        if value < 1 or value != int(value):
-            raise ValueError(f"{name} is a whole number of at least 1, got {value}.")
+    if not callable(getattr(optimizer, "update", None)):
+        raise ValueError(f"optimizer is one of optax's, such as optax.adam(1e-3), not {optimizer}.")
+    if isinstance(task, type):
+        raise ValueError(f"task is an object, such as {task.__name__}(), and not its class.")
+    if not isinstance(start, Fit | State | None):
+        raise ValueError(f"start is an earlier fit or its state, not {type(start).__name__}.")
+    if not isinstance(mesh, Mesh | None):
+        raise ValueError(f"mesh is a jax.sharding.Mesh, not {type(mesh).__name__}.")
+    if not isinstance(config, Mapping | None):
+        raise ValueError(f"config is a dictionary, not {type(config).__name__}.")
+    steps, every = whole("steps", steps), whole("every", every)
+    batch, length = whole("batch", batch), whole("length", length)
     state = start.state if isinstance(start, Fit) else start
     numbers = _numbers(seeds, state)
     problem = (
@@ -158,9 +168,11 @@ def fit(
     )
     if mesh is not None:
         _check_mesh(mesh, len(numbers), problem.batches())
-    _check_positions(make, problem)
+    network = nnx.eval_shape(lambda: make(nnx.Rngs(0)))
+    _check_positions(network, problem)
+    _check_sizes(network, task)
 
-    root = jax.random.key(key) if isinstance(key, int | np.integer) else key
+    root = _root(key)
     each = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
     program = Program(
         make,
@@ -284,7 +296,7 @@ class _Run:
     def _complaint(self, diverged: np.ndarray) -> str:
         first = int(np.argmin(np.where(diverged >= 0, diverged, np.iinfo(diverged.dtype).max)))
         others = int((diverged >= 0).sum()) - 1
-        also = f", and {others} other seeds later in the same chunk" if others else ""
+        also = f", and {others} more seeds in the same chunk" if others else ""
         return (
             f"the loss or a parameter is not finite after step {diverged[first]} of seed "
             f"{self.seeds[first]}{also}; .fit holds what was trained until then."
@@ -311,11 +323,7 @@ def _numbers(seeds: int | Sequence[int] | None, start: State | None) -> list[int
     count = None if start is None else len(start.stopped_at)
     if seeds is None:
         seeds = 4 if count is None else count
-    numbers = [int(s) for s in (range(seeds) if isinstance(seeds, int | np.integer) else seeds)]
-    if not numbers or min(numbers) < 0 or len(set(numbers)) < len(numbers):
-        raise ValueError(
-            f"seeds is how many, at least 1, or different numbers of at least 0; got {seeds}."
-        )
+    numbers = seed_numbers(seeds)
     if count not in (None, len(numbers)):
         raise ValueError(f"start holds {count} networks, and there are {len(numbers)} seeds.")
     return numbers
@@ -336,8 +344,29 @@ def _check_mesh(mesh: Mesh, seeds: int, batches: dict[str, int]) -> None:
             )
 
 
-def _check_positions(make: Callable, problem: Any) -> None:
-    network = nnx.eval_shape(lambda: make(nnx.Rngs(0)))
+def _root(key: Any) -> Array:
+    if isinstance(key, int | np.integer) and 0 <= key < 2**32:
+        return jax.random.key(key)
+    is_key = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if is_key and key.shape == ():
+        return key
+    raise ValueError(f"key is one jax.random.key, or a number from 0 to 2^32 - 1, not {key}.")
+
+
+def _check_sizes(network: nnx.Module, task: Any) -> None:
+    """Compare a network's sizes with those that a task of ours says it needs."""
+    wanted = getattr(task, "options", None)
+    for name, value in (wanted if isinstance(wanted, Mapping) else {}).items():
+        has = getattr(network, name, value)
+        enough = has >= value if name in ("vocabulary", "outputs") and has else has == value
+        if name in ("vocabulary", "outputs", "readout") and not enough:
+            raise ValueError(
+                f"{type(task).__name__} needs a network with {name} {value!r}, this one has "
+                f"{has!r}; make it with the task's options."
+            )
+
+
+def _check_positions(network: nnx.Module, problem: Any) -> None:
     most, offset = getattr(network, "max_tokens", None), getattr(network, "random_offset", False)
     if most is None or (getattr(network, "positions", None) in (None, "rotary") and not offset):
         return

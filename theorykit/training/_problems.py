@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.arguments import finite, whole
+
 Array = Any
 
 
@@ -27,17 +29,15 @@ class OnTask:
     def __init__(self, task: Any, batch: int, length: int, evaluate: Mapping[str, Any] | None):
         self.task, self.batch, self.length = task, batch, length
         self.evaluate = {}
-        for name, at in (evaluate or {}).items():
+        for name, at in _sets(evaluate).items():
             at = dict(at) if isinstance(at, Mapping) else {"?": at}
             unknown = set(at) - {"length", "batch"}
             if unknown:
                 raise ValueError(f"evaluate[{name!r}] takes length and batch, got {at}.")
             at = {"length": length, "batch": batch} | at
-            if min(at.values()) < 1:
-                raise ValueError(
-                    f"evaluate[{name!r}] has length and batch of at least 1, got {at}."
-                )
-            self.evaluate[name] = at
+            self.evaluate[name] = {
+                what: whole(f"the {what} of evaluate[{name!r}]", n) for what, n in at.items()
+            }
         self.arrays: dict[str, Any] = {}
         self.split = lambda value: value
 
@@ -99,7 +99,10 @@ class OnData:
 
     def __init__(self, data: Any, loss: Callable | None, evaluate: Mapping[str, Any] | None):
         self.arrays = {}
-        for name, pair in {"data": data, **(evaluate or {})}.items():
+        evaluate = _sets(evaluate)
+        if "data" in evaluate:
+            raise ValueError('evaluate has no set named "data", which is what is trained on.')
+        for name, pair in {"data": data, **evaluate}.items():
             where = "data" if name == "data" else f"evaluate[{name!r}]"
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"{where} is a pair (x, y), got {type(pair).__name__}.")
@@ -109,6 +112,10 @@ class OnData:
                     f"{where} has inputs of shape {x.shape} and targets of shape {y.shape}; "
                     "they need the same number of examples, at least 1."
                 )
+            finite(f"the inputs of {where}", x)
+            finite(f"the targets of {where}", y)
+            if jnp.iscomplexobj(y):
+                raise ValueError(f"the targets of {where} are real, not {y.dtype}.")
             self.arrays[name] = (x, y)
         self.one_loss = loss
         self.split = lambda value: value
@@ -154,6 +161,13 @@ class OnData:
         """Return what a checkpoint must agree with."""
         hashes = {name: [fingerprint(a) for a in pair] for name, pair in self.arrays.items()}
         return {"data": hashes, "loss": named(self.one_loss)}
+
+
+def _sets(evaluate: Any) -> dict[str, Any]:
+    named = isinstance(evaluate or {}, Mapping)
+    if not named or not all(isinstance(name, str) for name in evaluate or {}):
+        raise ValueError(f"evaluate is a dictionary with names of sets, got {evaluate!r}.")
+    return dict(evaluate or {})
 
 
 def named(thing: Any) -> str:

@@ -37,6 +37,16 @@ def check(stop: Any, metrics: dict[str, Any]) -> None:
 
     **Raises:** `ValueError` if it asks for another metric or does not return one bool.
     """
-    out = jax.eval_shape(lambda m: stop(_Known(m)), metrics)
+    if not callable(stop):
+        raise ValueError(
+            f"stop is a function of a seed's metrics, such as reaches(...), not {stop!r}."
+        )
+    try:
+        out = jax.eval_shape(lambda m: stop(_Known(m)), metrics)
+    except jax.errors.ConcretizationTypeError:
+        raise ValueError(
+            "stop is compiled: it returns a jax bool, made with & and | and not by `if`, `and` or "
+            "bool()."
+        ) from None
     if getattr(out, "shape", None) != () or out.dtype != bool:
         raise ValueError(f"stop returns one bool from the metrics of one seed, got {out}.")

@@ -1,6 +1,7 @@
 """Checkpoints: a killed fit goes on to the same numbers, and a folder knows what it holds."""
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -13,13 +14,15 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
+from flax import nnx
 
 from theorykit import training
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import LONG, equal, small
+from problems import LONG, Tiny, equal, small
 
 
 def kept(folder):
@@ -93,6 +96,35 @@ def test_a_folder_belongs_to_one_configuration(tmp_path):
     ]:
         with pytest.raises(ValueError, match=message):
             small(folder=folder, **dict(config=dict(optimizer="adam")) | options)
+
+
+class Scaled(Tiny):
+    """The first weights times a number that no shape shows."""
+
+    def __init__(self, rngs, scale):
+        super().__init__(rngs)
+        self.table = nnx.Param(scale * self.table[...])
+
+
+X, Y = np.ones((4, 3), int), np.ones((4, 3, 5), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (dict(optimizer=optax.inject_hyperparams(optax.adam)(r)) for r in (0.1, 1.0)),
+        (dict(optimizer=optax.adam(jnp.asarray(r))) for r in (0.1, 1.0)),
+        (dict(make=functools.partial(Scaled, scale=s)) for s in (1.0, 2.0)),
+        (
+            dict(task=None, data=(X, Y), loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum())
+            for w in (np.ones(5), np.arange(5.0))
+        ),
+    ],
+)
+def test_a_folder_knows_numbers_that_are_not_in_the_code(tmp_path, one, other):
+    small(folder=tmp_path / "fit", steps=1, seeds=1, **one)
+    with pytest.raises(ValueError, match="another program"):
+        small(folder=tmp_path / "fit", steps=1, seeds=1, **other)
 
 
 def test_a_folder_has_one_owner(tmp_path):

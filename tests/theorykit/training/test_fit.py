@@ -13,10 +13,12 @@ import optax
 import pytest
 from flax import nnx
 
-from theorykit import nets, training
+from theorykit import nets, tasks, training
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import Shift, Tiny, equal, small
+
+DATA = (np.ones((3, 2), int), np.ones((3, 2, 5)))
 
 
 def test_all_seeds_learn_and_stop():
@@ -188,6 +190,17 @@ def test_divergence_says_where():
         (dict(seeds=[1, 1]), r"different numbers of at least 0; got \[1, 1\]"),
         (dict(task=None), "either a task or data"),
         (dict(optimizer=None), "takes an optimizer"),
+        (dict(steps="3"), "steps is a whole number of at least 1, got '3'"),
+        (dict(seeds="31"), "seeds is how many"),
+        (dict(key=2**32), r"a number from 0 to 2\^32 - 1"),
+        (dict(optimizer="adam"), "optimizer is one of optax's"),
+        (dict(task=Shift), r"task is an object, such as Shift\(\)"),
+        (dict(start=3), "start is an earlier fit or its state"),
+        (dict(stop=lambda m: bool(m["loss"] < 1)), "stop is compiled"),
+        (dict(evaluate=[4]), "evaluate is a dictionary"),
+        (dict(evaluate={"a": dict(batch=2.5)}), r"the batch of evaluate\['a'\] is a whole"),
+        (dict(task=None, data=DATA, evaluate={"data": DATA}), 'no set named "data"'),
+        (dict(task=None, data=(np.full((3, 2), np.nan), np.ones(3))), "inputs of data must be fin"),
         (dict(train="head"), 'train is "all", "readout" or a function of a path, got \'head\''),
         (dict(train=lambda path: False), "selects none"),
         (dict(evaluate={"a": dict(size=3)}), r"evaluate\['a'\] takes length and batch"),
@@ -206,8 +219,22 @@ def test_refusals(options, message):
         small(**options)
 
 
+def test_a_network_fits_the_task():
+    make = lambda **options: lambda rngs: nets.Transformer(width=4, heads=2, **options, rngs=rngs)
+    task = tasks.InductionHead(8)
+    for options, message in [
+        (dict(vocabulary=4, outputs=8), "a network with vocabulary 8, this one has 4"),
+        (dict(vocabulary=8, outputs=1), "a network with outputs 8, this one has 1"),
+        (dict(vocabulary=8, outputs=8, readout="mean"), "readout 'last', this one has 'mean'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            small(make=make(**options), task=task)
+
+
 def test_start_must_have_as_many_networks():
     fit = small(steps=1)
+    with pytest.raises(ValueError, match="another kind or size"):
+        small(make=lambda rngs: nets.MLP(features=4, width=3, rngs=rngs), start=fit)
     with pytest.raises(ValueError, match="start holds 3 networks, and there are 2 seeds"):
         small(start=fit, seeds=2)
     with pytest.raises(ValueError, match="none at the index 3"):

@@ -1,0 +1,47 @@
+"""Arguments of public functions, looked at before anything is compiled."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number.
+
+    **Raises:** `ValueError` for anything else, or below the least.
+    """
+    try:
+        number = int(value)
+        if number == value and number >= least and not isinstance(value, bool | str):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} is a whole number of at least {least}, got {value!r}.")
+
+
+def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
+    """Return the numbers of the seeds: those given, or 0 ... n - 1 for a number n.
+
+    **Raises:** `ValueError` unless there is one or more, all different, from 0 to 2^32 - 1.
+    """
+    try:
+        if isinstance(seeds, str):
+            raise ValueError
+        many = range(int(seeds)) if isinstance(seeds, int | np.integer) else seeds
+        numbers = [whole("a seed", s, 0) for s in many]
+    except (TypeError, ValueError):
+        numbers = []
+    if not numbers or max(numbers) >= 2**32 or len(set(numbers)) < len(numbers):
+        raise ValueError(
+            f"seeds is how many, at least 1, or different numbers of at least 0; got {seeds!r}."
+        )
+    return numbers
+
+
+def finite(name: str, array: Any) -> None:
+    """Raise a `ValueError` if an array of numbers holds NaN or infinity."""
+    array = np.asarray(array)
+    if np.issubdtype(array.dtype, np.inexact) and not np.isfinite(array).all():
+        count = int((~np.isfinite(array)).sum())
+        raise ValueError(f"{name} must be finite; {count} of {array.size} numbers are not.")
