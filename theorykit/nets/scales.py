@@ -115,9 +115,12 @@ def check_ids(x: Any, vocabulary: int) -> None:
     """Raise a `ValueError` for token ids outside the vocabulary; traced ones are not looked at."""
     if not jnp.issubdtype(x.dtype, jnp.integer):
         raise ValueError(f"token ids are integers, got {x.dtype}")
-    if not isinstance(x, jax.core.Tracer) and x.size and not 0 <= x.min() <= x.max() < vocabulary:
+    if isinstance(x, jax.core.Tracer):
+        return
+    ids = np.asarray(x)  # in numpy, since within `jit` even constants are traced by jax.numpy
+    if ids.size and not 0 <= ids.min() <= ids.max() < vocabulary:
         raise ValueError(
-            f"token ids lie between 0 and {vocabulary - 1}, got {int(x.min())} to {int(x.max())}"
+            f"token ids lie between 0 and {vocabulary - 1}, got {ids.min()} to {ids.max()}"
         )
 
 

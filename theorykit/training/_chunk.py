@@ -117,8 +117,8 @@ class Program:
         fresh = lambda key: nnx.state(self.make(nnx.Rngs(key)))
         shapes = lambda tree: [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
         made = jax.eval_shape(jax.vmap(fresh), self.keys[:, 0])
-        same: bool = jax.tree.structure(made) == jax.tree.structure(start)
-        if not same or shapes(made) != shapes(start):
+        trees: list[Any] = [jax.tree.structure(state) for state in (made, start)]
+        if trees[0] != trees[1] or shapes(made) != shapes(start):
             raise ValueError("start holds networks of another kind or size than make gives.")
 
     # What is traced ----------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_bad_input_is_refused_in_one_sentence(kind):
         (dict(degree=0.0), r"positive degree \(there are no edges otherwise\), not 0.0"),
         (dict(degree=-1.0), "not -1.0"),
         (dict(degree=float("nan")), "not nan"),
-        (dict(dimension=0), "dimension of 1 or more, not 0"),
+        (dict(dimension=0), "dimension is a whole number of at least 1, got 0"),
         (dict(dimension=4), "give a degree in dimension 4"),
         (dict(encoding="image"), "not 'image'"),
         (dict(max_nodes=3), "max_nodes of 4 or more, not 3"),

@@ -136,5 +136,5 @@ def test_bad_input_is_refused_in_one_sentence():
             task.sample(KEY, 1)
         with pytest.raises(ValueError, match="length of 2 or more, not 1"):
             regression(task, KEY, 3, 1)
-    with pytest.raises(ValueError, match="count of 1 or more, not 0"):
+    with pytest.raises(ValueError, match="count is a whole number of at least 1, got 0"):
         regression(InductionHead(8), KEY, 0, 4)

@@ -112,13 +112,13 @@ X, Y = np.ones((4, 3), int), np.ones((4, 3, 5), np.float32)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (dict(optimizer=optax.inject_hyperparams(optax.adam)(r)) for r in (0.1, 1.0)),
-        (dict(optimizer=optax.adam(jnp.asarray(r))) for r in (0.1, 1.0)),
-        (dict(make=functools.partial(Scaled, scale=s)) for s in (1.0, 2.0)),
-        (
+        [dict(optimizer=optax.inject_hyperparams(optax.adam)(r)) for r in (0.1, 1.0)],
+        [dict(optimizer=optax.adam(jnp.asarray(r))) for r in (0.1, 1.0)],
+        [dict(make=functools.partial(Scaled, scale=s)) for s in (1.0, 2.0)],
+        [
             dict(task=None, data=(X, Y), loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum())
             for w in (np.ones(5), np.arange(5.0))
-        ),
+        ],
     ],
 )
 def test_a_folder_knows_numbers_that_are_not_in_the_code(tmp_path, one, other):
