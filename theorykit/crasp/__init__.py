@@ -1,5 +1,8 @@
 """C-RASP[periodic, local]: programs as text, evaluated, compiled to transformers, refuted."""
 
+from theorykit.crasp._compile import Compiled as Compiled
+from theorykit.crasp._compile import Place as Place
+from theorykit.crasp._compile import compile as compile
 from theorykit.crasp._evaluate import evaluate as evaluate
 from theorykit.crasp._interpret import interpret as interpret
 from theorykit.crasp._interpret import interpreted as interpreted
@@ -7,6 +10,7 @@ from theorykit.crasp._library import library as library
 from theorykit.crasp._library import load as load
 from theorykit.crasp._library import source as source
 from theorykit.crasp._parse import parse as parse
+from theorykit.crasp._random import random_program as random_program
 from theorykit.crasp._syntax import BooleanRef as BooleanRef
 from theorykit.crasp._syntax import Counting as Counting
 from theorykit.crasp._syntax import CountRef as CountRef

@@ -24,8 +24,8 @@ from theorykit.crasp._syntax import (
 )
 
 POSITIONS = ("i", "j", "k", "l", "m", "n")
-CHOICE, OR, AND, NOT, COMPARE, SUM, TERM, ATOM = range(8)
-"""How tightly an expression binds."""
+OPEN, OR, AND, NOT, COMPARE, SUM, TERM, ATOM = range(8)
+"""How tightly an expression binds; an open one takes all that follows."""
 
 
 def show(program: Program) -> str:
@@ -76,16 +76,16 @@ def _written(e: Expression, depth: int) -> tuple[str, int]:
         case Times(factor, count):
             return f"{factor} * {inside(count, TERM)}", TERM
         case If(condition, yes, no):
-            return f"{inside(condition, OR)} ? {inside(yes, OR)} : {inside(no, OR)}", CHOICE
+            return f"{inside(condition, OR)} ? {inside(yes, OR)} : {inside(no, OR)}", OPEN
         case Exists():
-            return _counted("exists", e.counting(), depth), OR
+            return _counted("exists", e.counting(), depth), OPEN
         case Counting():
-            return _counted("#", e, depth), OR
+            return _counted("#", e, depth), OPEN
     raise TypeError(f"{e!r} is no expression of C-RASP.")
 
 
 def _counted(sign: str, e: Counting, depth: int) -> str:
-    """Return a counting. It reaches as far right as a disjunction does, so it binds like one."""
+    """Return a counting, whose body is all that follows."""
     outer, inner = _variable(depth), _variable(depth + 1)
     mask = f"{inner} {'<' if e.strict else '<='} {outer}"
     if e.offsets is not None:
@@ -93,8 +93,7 @@ def _counted(sign: str, e: Counting, depth: int) -> str:
         single = f"{inner} = {outer}" + (f" - {first}" if first else "")
         several = f"{outer} - {inner} {_members(e.offsets)}"
         mask += f", {single if len(e.offsets) == 1 else several}"
-    text, binding = _written(e.body, depth + 1)
-    return f"{sign}[{mask}] {text if binding >= OR else f'({text})'}"
+    return f"{sign}[{mask}] {_written(e.body, depth + 1)[0]}"
 
 
 def _members(numbers: frozenset[int]) -> str:

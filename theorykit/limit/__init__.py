@@ -1,0 +1,14 @@
+"""Transformers of the limit paper: finite ones and Limit Transformers, exact and in floats."""
+
+from theorykit.limit._exact import Fractions as Fractions
+from theorykit.limit._exact import Run as Run
+from theorykit.limit._exact import accepts as accepts
+from theorykit.limit._exact import exact as exact
+from theorykit.limit._forward import forward as forward
+from theorykit.limit._transformer import SOS as SOS
+from theorykit.limit._transformer import Head as Head
+from theorykit.limit._transformer import Layer as Layer
+from theorykit.limit._transformer import Local as Local
+from theorykit.limit._transformer import Transformer as Transformer
+from theorykit.limit._transformer import fractional_bits as fractional_bits
+from theorykit.limit._transformer import mlp as mlp
