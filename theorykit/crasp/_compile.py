@@ -38,9 +38,6 @@ from theorykit.crasp._syntax import (
     Truth,
 )
 
-Unit = tuple[dict[int, float], float, bool, dict[int, float]]
-"""A hidden unit: input weights, bias, whether Heaviside, output weights."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Place:
@@ -103,7 +100,7 @@ class _Compiler:
         self.program = program
         self.operations = {d.name: d.expression for d in program.core.definitions}
         self.width = 0
-        self.units: dict[int, list[Unit]] = {}
+        self.units: dict[int, list[limit.Unit]] = {}
         self.values: dict[tuple[int, int | None], list[tuple[int, int]]] = {}  # read, written
         self.dim: dict[str, int] = {}
         self.time: dict[str, int] = {}

@@ -10,5 +10,6 @@ from theorykit.limit._transformer import Head as Head
 from theorykit.limit._transformer import Layer as Layer
 from theorykit.limit._transformer import Local as Local
 from theorykit.limit._transformer import Transformer as Transformer
+from theorykit.limit._transformer import Unit as Unit
 from theorykit.limit._transformer import fractional_bits as fractional_bits
 from theorykit.limit._transformer import mlp as mlp

@@ -1,4 +1,6 @@
-"""The transformer of the limit paper (section 2) and the Limit Transformer (Definition 2): one object.
+"""The transformer of the limit paper (section 2) and its Limit Transformer (Definition 2).
+
+One object is both: without a context it is a Limit Transformer.
 
 Parameters are float arrays, and every float is read as the number that it is: a fraction with a
 power of two below. So the same object runs in exact arithmetic (`exact`) and in JAX (`forward`).
@@ -14,7 +16,7 @@ import numpy as np
 Array = Any
 
 SOS = "$"
-"""The start symbol. Where it is in the alphabet, it is the first, and every input begins with it."""
+"""The start symbol. An alphabet that has it has it first, and then every input begins with it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,14 +225,12 @@ def fractional_bits(array: np.ndarray) -> int:
     return max(below, default=0)
 
 
-def mlp(
-    d: int, units: Sequence[tuple[dict[int, float], float, bool, dict[int, float]]] = ()
-) -> Any:
-    """Return A, B, b and heaviside from hidden units.
+Unit = tuple[dict[int, float], float, bool, dict[int, float]]
+"""A hidden unit: input weights by dimension, bias, whether Heaviside, output weights."""
 
-    **Arguments:** `units`: for each its input weights, its bias, whether it is Heaviside, and its
-    output weights; weights by dimension.
-    """
+
+def mlp(d: int, units: Sequence[Unit] = ()) -> tuple[np.ndarray, ...]:
+    """Return A, B, b and heaviside of a layer of width d from its hidden units."""
     m = len(units)
     A, B, b = np.zeros((m, d)), np.zeros((d, m)), np.zeros(m)
     heaviside = np.zeros(m, bool)
