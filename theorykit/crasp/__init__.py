@@ -10,7 +10,12 @@ from theorykit.crasp._library import library as library
 from theorykit.crasp._library import load as load
 from theorykit.crasp._library import source as source
 from theorykit.crasp._parse import parse as parse
+from theorykit.crasp._pump import Pumped as Pumped
+from theorykit.crasp._pump import pump as pump
 from theorykit.crasp._random import random_program as random_program
+from theorykit.crasp._refute import LANGUAGES as LANGUAGES
+from theorykit.crasp._refute import Counterexample as Counterexample
+from theorykit.crasp._refute import refute as refute
 from theorykit.crasp._syntax import BooleanRef as BooleanRef
 from theorykit.crasp._syntax import Counting as Counting
 from theorykit.crasp._syntax import CountRef as CountRef
@@ -23,3 +28,6 @@ from theorykit.crasp._syntax import ProgramError as ProgramError
 from theorykit.crasp._syntax import Symbol as Symbol
 from theorykit.crasp._syntax import Truth as Truth
 from theorykit.crasp._syntax import program as program
+from theorykit.crasp._unpad import Unpadded as Unpadded
+from theorykit.crasp._unpad import inverse_image as inverse_image
+from theorykit.crasp._unpad import unpad as unpad

@@ -163,7 +163,8 @@ class _Pump:
         before = [
             sum(a.before[i - d] for d in distances if i - d >= 1) for i in range(len(self.x) + 1)
         ]
-        cycle, after = [], []
+        cycle: list[Line] = []
+        after: list[Line] = []
         for found, word in ((cycle, a.cycle), (after, a.after)):
             for k in range(len(word)):
                 near = [word[k - d] if k >= d else self.back(a, k - d) for d in distances]

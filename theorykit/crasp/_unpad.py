@@ -124,8 +124,8 @@ class _Blocks:
         self.names: dict[tuple[str, int], str] = {}
 
     def program(self) -> Program:
-        last = self.value(self.old.output, self.width - 1)
-        if not self.lines or list(self.lines)[-1] != last.name:
+        last = BooleanRef(self.value(self.old.output, self.width - 1).name)
+        if list(self.lines)[-1] != last.name:
             self.write("L", last & last)
         return Program(tuple(self.blocks), tuple(self.lines.values()))
 

@@ -53,7 +53,7 @@ class Fractions:
 def apply(parameter: np.ndarray, y: Fractions, bits: int) -> Fractions:
     """Return a parameter matrix of that many fractional bits times vectors."""
     product = exactly.matmul(y.numerators, scaled(parameter, bits).T)
-    return Fractions(*exactly.lowest(product, exactly.multiply(y.denominators, _two(bits))))
+    return Fractions(*exactly.lowest(product, exactly.multiply(y.denominators, np.array(2**bits))))
 
 
 def scaled(parameter: np.ndarray, bits: int) -> np.ndarray:
@@ -63,10 +63,6 @@ def scaled(parameter: np.ndarray, bits: int) -> np.ndarray:
         return big.astype(np.int64)
     make = np.frompyfunc(lambda v: int(Fraction(float(v)) * 2**bits), 1, 1)
     return np.asarray(make(parameter), object)
-
-
-def _two(bits: int) -> np.ndarray:
-    return np.array([2**bits])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,16 +86,31 @@ def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: in
     """
     if len({len(s) for s in strings}) != 1:
         raise ValueError("an exact run takes one or more strings, all of one length.")
+    x = np.array([transformer.encode(s, offset) for s in strings])
+    return run(transformer, x, offset, x.shape[1])
+
+
+def run(transformer: Transformer, x: np.ndarray, offset: int, length: int) -> Run:
+    """Return all activations on symbols (strings, n), the start of inputs of a given length.
+
+    The length |x| is what logits are scaled with; what comes after the start does not matter.
+    """
     if transformer.precision is None or transformer.scaling != "length":
         raise ValueError(
             "exact arithmetic needs a precision and length scaling: without, exponentials are "
             "no fractions. `forward` takes them as floats."
         )
-    x = np.array([transformer.encode(s, offset) for s in strings])
-    y = embedded(transformer, x, offset)
+    n, y = x.shape[1], embedded(transformer, x, offset)
+    causal = np.tril(np.ones((n, n), np.int64))
     found = [y]
     for layer in transformer.layers:
-        y = feed(transformer, layer, attend(transformer, layer, y, offset))
+        total = y
+        for head in layer.heads:
+            if head.V.any():
+                a = logits(transformer, head, y, y, phis(head, range(1, n + 1), range(1, n + 1)))
+                w = weights(transformer, a, causal, length)
+                total = total + average(w, apply(head.V, y, transformer.bits))
+        y = feed(transformer, layer, total)
         found.append(y)
     return Run(tuple(found), apply(transformer.U, y, transformer.bits))
 
@@ -112,64 +123,79 @@ def embedded(transformer: Transformer, x: np.ndarray, offset: int) -> Fractions:
     return Fractions(*exactly.lowest(y, np.full((*x.shape, 1), 2**bits, y.dtype)))
 
 
-def attend(transformer: Transformer, layer: Layer, y: Fractions, offset: int) -> Fractions:
-    """Return y plus what all heads add, eqs. (2) and (3)."""
-    total = y
-    for head in layer.heads:
-        if head.V.any():
-            values = apply(head.V, y, transformer.bits)
-            total = total + average(weights(transformer, head, y, offset), values)
-    return total
+def phis(head: Head, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
+    """Return phi(j, i) for queries i (down) and keys j (across), float64."""
+    if head.phi is None:
+        return np.zeros((len(queries), len(keys)))
+    return head.phi(np.asarray(keys)[None, :], np.asarray(queries)[:, None])
 
 
-def weights(transformer: Transformer, head: Head, y: Fractions, offset: int) -> np.ndarray:
-    """Return attention weights before normalisation, times 2^precision: (strings or 1, n, n).
+def logits(
+    transformer: Transformer, head: Head, queries: Fractions, keys: Fractions, phi: np.ndarray
+) -> np.ndarray:
+    """Return logits a_ij rounded to the precision, times 2^precision, eqs. (2) and (6).
 
-    Entry [s, i, j] is of query i and key j; 0 for j > i.
+    **Arguments:** `queries`, `keys`: activations y_i and y_j, (strings, n, d) and (strings, m, d);
+    `phi`: (n, m). **Returns:** integers (strings or 1, n, m).
     """
-    n, p = y.numerators.shape[1], transformer.precision or 0
-    rounded = logits(transformer, head, y, offset)
-    causal = np.tril(np.ones((n, n), np.int64))
-    if transformer.shift:
-        floor = rounded.min()
-        rounded = rounded - np.where(causal, rounded, floor).max(-1, keepdims=True)
-    levels, places = np.unique(np.where(causal, rounded, 0), return_inverse=True)
-    table = np.array([exactly.power(n, int(a), p) for a in levels], object)
-    w = table[places].reshape(rounded.shape) * causal
-    if not w.sum(-1).all():
-        raise ValueError(
-            f"all attention weights of a query round to zero at precision {p} and length {n}; "
-            "`shift=True` subtracts the largest logit first."
-        )
-    return exactly._narrow(w)
-
-
-def logits(transformer: Transformer, head: Head, y: Fractions, offset: int) -> np.ndarray:
-    """Return the logits a_ij rounded to the precision, times 2^precision, eqs. (2) and (6)."""
-    n, p, bits = y.numerators.shape[1], transformer.precision or 0, transformer.bits
-    place = np.arange(1, n + 1)
-    phi = np.zeros((n, n)) if head.phi is None else head.phi(place[None, :], place[:, None])
-    number = scaled(phi, bits)[None]
-    below = np.full((1, 1, 1), 2**bits)
+    bits = transformer.bits
+    added = scaled(phi, bits)[None]
     if head.K.any() and head.Q.any():
-        key, query = apply(head.K, y, bits), apply(head.Q, y, bits)
-        scores = exactly.matmul(query.numerators, np.swapaxes(key.numerators, 1, 2))
-        under = exactly.multiply(query.denominators, np.swapaxes(key.denominators, 1, 2))
-        common = exactly.lcm(under, below)
-        number = exactly.add(
-            exactly.multiply(scores, common // under), exactly.multiply(number, common // below)
-        )
-        below = common
+        return scores(transformer, head, queries, apply(head.K, keys, bits), added)
+    return _rounded(added, np.full((1, 1, 1), 2**bits), transformer.precision or 0)
+
+
+def scores(
+    transformer: Transformer, head: Head, queries: Fractions, key: Fractions, phi: np.ndarray
+) -> np.ndarray:
+    """Return the rounded logits of queries y_i against keys K y_j, given phi times 2^bits."""
+    p, bits = transformer.precision or 0, transformer.bits
+    query = apply(head.Q, queries, bits)
+    products = exactly.matmul(query.numerators, np.swapaxes(key.numerators, 1, 2))
+    under = exactly.multiply(query.denominators, np.swapaxes(key.denominators, 1, 2))
+    common = exactly.lcm(under, np.full((1, 1, 1), 2**bits))
+    number = exactly.add(
+        exactly.multiply(products, common // under), exactly.multiply(phi, common // 2**bits)
+    )
+    return _rounded(number, common, p)
+
+
+def _rounded(number: np.ndarray, below: np.ndarray, p: int) -> np.ndarray:
+    """Return floor(2^p number / below + 1/2)."""
     twice = exactly.multiply(below, np.array(2))
     return exactly.add(exactly.multiply(number, np.array(2 ** (p + 1))), below) // twice
 
 
-def average(w: np.ndarray, values: Fractions) -> Fractions:
-    """Return the weighted means of values, (strings, n, d)."""
+def weights(transformer: Transformer, a: np.ndarray, mask: np.ndarray, length: int) -> np.ndarray:
+    """Return attention weights before normalisation, times 2^precision, eq. (3).
+
+    **Arguments:** `a`: rounded logits (strings or 1, n, m); `mask`: (n, m), 1 where a key counts;
+    `length`: |x|.
+    """
+    p = transformer.precision or 0
+    if transformer.shift:
+        a = a - np.where(mask, a, a.min()).max(-1, keepdims=True)
+    levels, places = np.unique(np.where(mask, a, 0), return_inverse=True)
+    table = np.array([exactly.power(length, int(v), p) for v in levels], object)
+    w = table[places].reshape(a.shape) * mask
+    if not w.sum(-1).all():
+        raise ValueError(
+            f"all attention weights of a query round to zero at precision {p} and length "
+            f"{length}; `shift=True` subtracts the largest logit first."
+        )
+    return exactly.narrow(w)
+
+
+def average(w: np.ndarray, values: Fractions, count: np.ndarray | None = None) -> Fractions:
+    """Return weighted means, (strings, n, d), of values (strings, m, d).
+
+    **Arguments:** `count`: (m,), where a value is the sum over that many keys of one weight.
+    """
     common = exactly.lcm_along(values.denominators, 1)
     raised = exactly.multiply(values.numerators, common // values.denominators)
     sums = exactly.matmul(w, raised)
-    below = exactly.multiply(w.sum(-1, keepdims=True), common)
+    total = w if count is None else exactly.multiply(w, count)
+    below = exactly.multiply(total.sum(-1, keepdims=True), common)
     return Fractions(*exactly.lowest(sums, np.broadcast_to(below, (*sums.shape[:-1], 1))))
 
 
@@ -178,7 +204,7 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
     if not len(layer.b):
         return y
     bits = transformer.bits
-    below = exactly.multiply(y.denominators, _two(bits))
+    below = exactly.multiply(y.denominators, np.array([2**bits]))
     inside = exactly.add(
         exactly.matmul(y.numerators, scaled(layer.A, bits).T),
         exactly.multiply(y.denominators, scaled(layer.b, bits)),
@@ -194,8 +220,8 @@ def accepts(transformer: Transformer, strings: Sequence[Sequence[str]]) -> np.nd
     """
     found = np.zeros(len(strings), bool)
     lengths = np.array([len(s) for s in strings], int)
-    for n in np.unique(lengths):
+    for n in set(lengths.tolist()):
         places = np.flatnonzero(lengths == n)
-        outputs = exact(transformer, [strings[k] for k in places]).outputs
+        outputs = exact(transformer, [strings[int(k)] for k in places]).outputs
         found[places] = outputs.numerators[:, -1, -1] > 0
     return found

@@ -1,6 +1,7 @@
 """Exact arithmetic on arrays: machine integers while nothing can overflow, Python's beyond."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def lcm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the least common multiples of positive integers."""
     a, b = _pair(a, b, size(a) * size(b))
-    return _narrow(np.asarray(np.lcm(a, b)))
+    return narrow(np.asarray(np.lcm(a, b)))
 
 
 def lcm_along(a: np.ndarray, axis: int) -> np.ndarray:
@@ -54,10 +55,11 @@ def lcm_along(a: np.ndarray, axis: int) -> np.ndarray:
 def lowest(numerators: np.ndarray, denominators: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return fractions (..., d) over denominators (..., 1) in lowest terms."""
     common = np.gcd(np.gcd.reduce(np.abs(numerators), axis=-1, keepdims=True), denominators)
-    return _narrow(numerators // common), _narrow(denominators // common)
+    return narrow(numerators // common), narrow(denominators // common)
 
 
-def _narrow(a: np.ndarray) -> np.ndarray:
+def narrow(a: np.ndarray) -> np.ndarray:
+    """Return machine integers where they are large enough."""
     return a.astype(np.int64) if a.dtype == object and size(a) < SMALL else a
 
 
@@ -67,8 +69,6 @@ def root(value: int, degree: int) -> int:
     The degree is a power of two, so square roots of square roots; each is floored, which does not
     change the floor of the next.
     """
-    import math
-
     while degree > 1:
         value, degree = math.isqrt(value), degree // 2
     return value
