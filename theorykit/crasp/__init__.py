@@ -9,6 +9,8 @@ from theorykit.crasp._interpret import interpreted as interpreted
 from theorykit.crasp._library import library as library
 from theorykit.crasp._library import load as load
 from theorykit.crasp._library import source as source
+from theorykit.crasp._logic import formula as formula
+from theorykit.crasp._logic import models as models
 from theorykit.crasp._parse import parse as parse
 from theorykit.crasp._pump import Pumped as Pumped
 from theorykit.crasp._pump import pump as pump

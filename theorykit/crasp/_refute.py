@@ -169,7 +169,9 @@ def _searched(
     """Try short strings in order, then random ones and powers of random words."""
     symbols = program.alphabet
     short = list(itertools.islice(_in_order(symbols), tries // 2))
-    draw = lambda size: tuple(symbols[k] for k in rng.integers(len(symbols), size=size).tolist())
+    draw = lambda size: tuple(
+        symbols[k] for k in np.asarray(rng.integers(len(symbols), size=size)).tolist()
+    )
     drawn = []
     for k in range(tries - len(short)):
         length = int(rng.integers(1, longest + 1))

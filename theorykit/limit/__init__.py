@@ -6,7 +6,9 @@ from theorykit.limit._exact import Fractions as Fractions
 from theorykit.limit._exact import Run as Run
 from theorykit.limit._exact import accepts as accepts
 from theorykit.limit._exact import exact as exact
+from theorykit.limit._finite import to_finite as to_finite
 from theorykit.limit._forward import forward as forward
+from theorykit.limit._limit import to_limit as to_limit
 from theorykit.limit._products import alpha as alpha
 from theorykit.limit._products import beta as beta
 from theorykit.limit._products import in_hypothesis_class as in_hypothesis_class

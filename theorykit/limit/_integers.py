@@ -15,7 +15,8 @@ def size(a: np.ndarray) -> int:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    kind = np.int64 if bound < SMALL else object
+    """Return both in the smallest kind that holds them and a result within the bound."""
+    kind = np.int64 if max(bound, size(a), size(b)) < SMALL else object
     return a.astype(kind), b.astype(kind)
 
 

@@ -1,4 +1,4 @@
-"""Product functions (Definition 43), the hypothesis class and the regularisers of the limit paper."""
+"""Product functions (Definition 43), the hypothesis class, the regularisers."""
 
 import itertools
 from collections.abc import Iterator
@@ -32,17 +32,17 @@ def outgoing(transformer: Transformer, positions: int) -> Iterator[tuple[Vector,
     for symbol, e in zip(transformer.alphabet, transformer.E, strict=True):
         yield ("E", symbol), e
     for l, layer in enumerate(transformer.layers, 1):
-        for s in np.flatnonzero(layer.B.any(0)):
-            yield ("B", l, int(s) + 1), layer.B[:, s]
+        for s in np.flatnonzero(layer.B.any(0)).tolist():
+            yield ("B", l, s + 1), layer.B[:, s]
 
 
 def incoming(transformer: Transformer) -> Iterator[tuple[Vector, np.ndarray]]:
     """Yield VI: rows of A that are not zero, and of U."""
     for l, layer in enumerate(transformer.layers, 1):
-        for s in np.flatnonzero(layer.A.any(1)):
-            yield ("A", l, int(s) + 1), layer.A[s]
-    for s, u in enumerate(transformer.U, 1):
-        yield ("U", s), u
+        for s in np.flatnonzero(layer.A.any(1)).tolist():
+            yield ("A", l, s + 1), layer.A[s]
+    for output, u in enumerate(transformer.U, 1):
+        yield ("U", output), u
 
 
 def carried(transformer: Transformer, path: Path, vectors: np.ndarray) -> np.ndarray:
@@ -88,26 +88,43 @@ def variant_product(transformer: Transformer) -> str | None:
     n = transformer.context
     if n is None:
         raise ValueError("the hypothesis class has transformers with a context, which this lacks.")
-    p = transformer.encodings(n)
-    others = [(name, v[None]) for name, v in outgoing(transformer, n) if name[0] != "p"]
-    every = paths(transformer)
-    for path in every:
+    p = _reached(transformer, transformer.encodings(n))
+    others = [
+        (f"{name}, {where}", v)
+        for name, vector in outgoing(transformer, 0)
+        for where, v in _reached(transformer, vector[None])
+    ]
+    for where, vectors in p:
         for name, a in incoming(transformer):
-            if np.ptp(beta(transformer, path, a[None], p)) != 0:
-                return f"beta of {name}, path {path} and p_i"
+            if np.ptp(vectors @ a):
+                return f"beta of {name} and p_i, {where}"
     for l, layer in enumerate(transformer.layers, 1):
-        for h in range(1, len(layer.heads) + 1):
-            for first, second in itertools.product(every, every):
-                where = f"alpha of layer {l}, head {h}, paths {first} and {second}"
-                products = alpha(transformer, l, h, first, second, p, p)
-                if not toeplitz(products):
-                    return f"{where}, p_i and p_j"
-                for name, v in others:
-                    keys = alpha(transformer, l, h, first, second, p, v)
-                    queries = alpha(transformer, l, h, first, second, v, p)
-                    if np.ptp(keys) != 0 or np.ptp(queries) != 0:
-                        return f"{where}, p_i and {name}"
+        for h, head in enumerate(layer.heads, 1):
+            for where, keys in p:
+                for there, queries in p:
+                    if not toeplitz((keys @ head.K.T) @ (queries @ head.Q.T).T):
+                        return f"alpha of layer {l}, head {h}, p_i, {where}, and p_j, {there}"
+                for what, v in others:
+                    as_keys = (keys @ head.K.T) @ (v @ head.Q.T).T
+                    as_queries = (v @ head.K.T) @ (keys @ head.Q.T).T
+                    if np.ptp(as_keys) or np.ptp(as_queries):
+                        return f"alpha of layer {l}, head {h}, p_i, {where}, and {what}"
     return None
+
+
+def _reached(transformer: Transformer, vectors: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Return what vectors (n, d) become along all paths of value matrices, each outcome once."""
+    found = [("as it is", vectors)]
+    seen = {vectors.tobytes(), np.zeros_like(vectors).tobytes()}
+    for l, layer in enumerate(transformer.layers, 1):
+        before = list(found)
+        for h, head in enumerate(layer.heads, 1):
+            for where, v in before:
+                passed = v @ head.V.T + 0.0  # -0.0 is 0.0
+                if passed.tobytes() not in seen:
+                    seen.add(passed.tobytes())
+                    found.append((f"{where}, V_{l},{h}", passed))
+    return found
 
 
 def in_hypothesis_class(transformer: Transformer, n: int) -> bool:
