@@ -123,7 +123,7 @@ def satisfies(word: Sequence[str], formula: Formula) -> np.ndarray:
             case Holds(symbol, v):
                 return np.array([s == symbol for s in word], bool)[at[v] - 1]
             case Mod(modulus, residue, v):
-                return at[v] % modulus == residue % modulus
+                return np.asarray(at[v] % modulus == residue % modulus)
             case Less(v, w):
                 return at[v] < at[w]
             case Succ(v, w):
@@ -137,7 +137,7 @@ def satisfies(word: Sequence[str], formula: Formula) -> np.ndarray:
             case Maj(v, parts):
                 axis = "xy".index(v)
                 signs = [(2 * value(p).astype(int) - 1).sum(axis, keepdims=True) for p in parts]
-                return functools.reduce(np.add, signs, np.array(0)) > 0
+                return np.asarray(functools.reduce(np.add, signs, np.array(0)) > 0)
 
     return value(formula)
 
@@ -206,7 +206,7 @@ class _Translator:
         first = No(Exist(v, Less(v, w)))  # w is the first position: it is counted once
         counted: list[tuple[Formula, int]] = [(first, q.constant - p.constant + 1)]
         for name, times in total.items():
-            body = self.operations[name].body.name  # type: ignore[union-attr]
+            body = self.operations[name].parts[0].name  # type: ignore[attr-defined]
             counted.append((self.boolean(body, w), times))
         upto = No(Less(v, w))
         parts: list[Formula] = []
