@@ -8,7 +8,7 @@ from theorykit import claim, crasp
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.programs import words
 
-# Lemma 11 ------------------------------------------------------------------------------------------
+# Lemma 11 ----------------------------------------------------------------------------------------
 
 
 def refuted(language, **options):
@@ -127,7 +127,7 @@ def reduction():
     )
 
 
-# Lemma 37 ------------------------------------------------------------------------------------------
+# Lemma 37 ----------------------------------------------------------------------------------------
 
 
 @claim(
@@ -190,7 +190,26 @@ def pumping():
     )
 
 
-# Lemmas 34 and 40 ----------------------------------------------------------------------------------
+# Lemmas 34 and 40 --------------------------------------------------------------------------------
+
+
+LOCAL = [
+    (s, d, c, A)
+    for s in (1, 2, 3) for d in range(0, -s, -1) for c in range(-s - d, s)
+    for A in itertools.product((0, 1), repeat=2 * s)
+]  # fmt: skip
+"""s, d, c and the truth values of A on a block."""
+
+
+def truly_local(s, d, c, A):
+    """Return #[j <= i, j = i + d] A(j) at place c of a block: i = s + c, counted from 0."""
+    i = s + c
+    return sum(A[j] for j in range(i + 1) if j == i + d)
+
+
+def printed_local(s, d, c, A):
+    """Return (c = d and A^c) ? 1 : 0."""
+    return A[s + c] if c == d else 0
 
 
 @claim(
@@ -203,16 +222,29 @@ def pumping():
 def unpadding_local():
     """The formula for local counting looks at place c, which must be d itself; it is c + d.
 
-    At A = Q_a, which holds at place 0 of every block; members are s > |d|, d <= 0 and a place c
-    with c + d in the same block. Control: c = -d.
+    Members are s, d <= 0, a place c with c + d in the same block, and A on that block from -s to
+    s - 1. Control: the opposite.
     """
-    truth = lambda c, d: int(c + d == 0)
-    printed = lambda c, d: int(c == d and c == 0)
-    members = [(s, d, c) for s in range(1, 5) for d in range(0, -s, -1) for c in range(-s - d, s)]
     return exhaustive(
-        predicate=lambda m: printed(m[2], m[1]) == truth(m[2], m[1]),
-        universe=members,
-        control=dict(predicate=lambda m: int(m[2] == -m[1] == 0) == truth(m[2], m[1])),
+        predicate=lambda m: printed_local(*m) == truly_local(*m),
+        universe=LOCAL,
+        control=dict(predicate=lambda m: printed_local(*m) != truly_local(*m)),
+    )
+
+
+@claim(
+    "limit.40.unpadding.local.repaired",
+    ref="Lemma 40",
+    statement=r"C(i) = \#[j \le i, j = i + d]\, A(j) \Rightarrow "
+    r"\hat C^c(i) = \hat A^{c + d}(i)\,?\,1 : 0",
+)
+def unpadding_local_repaired():
+    """It looks at place c + d. Control: at place c - d, which is 0 outside of the block."""
+    at = lambda s, d, c, A, sign: A[s + c + sign * d] if -s <= c + sign * d < s else 0
+    return exhaustive(
+        predicate=lambda m: at(*m, 1) == truly_local(*m),
+        universe=LOCAL,
+        control=dict(predicate=lambda m: at(*m, -1) == truly_local(*m)),
     )
 
 
@@ -223,11 +255,11 @@ def wrong_unpadded(keep, farthest=3):
         rng = np.random.default_rng(seed)
         p = crasp.random_program(rng, "abe", 4, farthest=farthest)
         found = crasp.unpad(p, "e", keep)
-        assert not (found.program.periodic or found.program.local)
         strings = [w for n in range(1, 4) for w in words(keep, n)] + [keep * 3]
         padded = [found.pad(w) + ("e",) * more for w in strings]
         same = found.program.accepts(strings) == p.accepts(padded)
-        return [w for w, equal in zip(strings, same, strict=True) if not equal][:1]
+        wrong = [w for w, equal in zip(strings, same, strict=True) if not equal][:1]
+        return wrong or ["positions"] * (found.program.periodic or found.program.local)
 
     return build
 
@@ -270,7 +302,7 @@ def unpadding_words():
     )
 
 
-# Lemma 42 ------------------------------------------------------------------------------------------
+# Lemma 42 ----------------------------------------------------------------------------------------
 
 
 @claim(
