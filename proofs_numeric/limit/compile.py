@@ -79,7 +79,7 @@ def random_mistakes(seed, lines=6, longest=5, **options):
     statement=r"P \text{ accepts } w \iff T_\infty \text{ accepts } w,\ |w| \le 5",
 )
 def random_programs():
-    """So do 15 random programs. Control: the transformer of a program without its last line."""
+    """So do 10 random programs. Control: the transformer of a program without its last line."""
 
     def other(seed):
         p = crasp.random_program(np.random.default_rng(seed), "ab", 6)
@@ -90,7 +90,7 @@ def random_programs():
     return construction(
         build=random_mistakes,
         has=lambda wrong: not wrong,
-        cases=range(15),
+        cases=range(10),
         control=dict(build=other),
     )
 
@@ -110,7 +110,7 @@ def many_programs():
         return (crasp.compile(draw(seed)).accepts(strings) != draw(seed + 1).accepts(strings)).any()
 
     return construction(
-        build=lambda seed: random_mistakes(seed, 8, 6),
+        build=lambda seed: random_mistakes(seed, 6, 6),
         has=lambda wrong: not wrong,
         cases=range(500),
         control=dict(build=other),

@@ -501,6 +501,6 @@ def nuclear():
     return inequality(
         lhs=mean,
         rhs=lambda A: jnp.linalg.svd(A, compute_uv=False)[0],
-        over=inputs(A=reals("d d"), X=reals("n d"), n=(4,), d=(2, 4)),
+        over=inputs(A=reals("d d"), X=reals("n d"), n=(4,), d=(3,)),
         control=dict(lhs=lambda A, X: mean(A, X, 0.5)),
     )

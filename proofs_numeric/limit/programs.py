@@ -61,7 +61,7 @@ def language():
     return construction(
         build=values,
         has=bool,
-        cases=range(4),
+        cases=range(2),
         control=dict(build=lambda seed: values(seed, True)),
     )
 
@@ -298,7 +298,7 @@ def is_most_frequent(w):
 
 def has_prediction(w):
     """Whether the last symbol occurred before, so that eq. (10) is no 0 / 0."""
-    return w[-1:] in w[:-1]
+    return len(w) > 1 and w[-1] in w[:-1]
 
 
 ARGMAX_PRINTED = (

@@ -196,7 +196,7 @@ def accepts(program: Program, strings: Any) -> Any:
     if isinstance(strings, str | tuple):
         return bool(accepts(program, [strings])[0])
     x, lengths = pad(program, strings)
-    if x.size < WORTH_COMPILING:
+    if x.size <= WORTH_COMPILING:
         largest_count(program, x.shape[1], refuse=True)
         values = _loop(program, (program.output,), x.T)[program.output]
         return values[lengths, np.arange(len(x))]

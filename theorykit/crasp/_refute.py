@@ -40,7 +40,7 @@ class Counterexample:
 
 def refute(
     program: Program,
-    language: str | Callable[[Sequence[str]], bool],
+    language: str | Program | Callable[[Sequence[str]], bool],
     *,
     tries: int = 4000,
     longest: int = 60,
@@ -50,8 +50,8 @@ def refute(
 
     `"parity"`, `"aa*"` and `"be*"` are refuted as the paper proves that they have no program
     (Lemmas 41, 38 and 36), and always: PARITY and Sigma* b e* by any program, (aa)* by one without
-    positional relations. Any other language is given by its acceptor, and strings are tried: all
-    short ones, random ones, and repeated words.
+    positional relations. Any other language is given by its acceptor, a function or a program, and
+    strings are tried: all short ones, random ones, and repeated words.
 
     **Arguments:** `tries`: how many strings for an acceptor; `longest`: bounds their length;
     `seed`: of the random ones.
@@ -59,7 +59,7 @@ def refute(
     **Raises:** `ValueError` for an unknown name, or a program that lacks a symbol of the language
     or, for (aa)*, uses positional relations.
     """
-    if callable(language):
+    if isinstance(language, Program) or callable(language):
         return _searched(program, language, tries, longest, np.random.default_rng(seed))
     if language not in LANGUAGES:
         names = ", ".join(LANGUAGES)
@@ -161,7 +161,7 @@ LANGUAGES = {
 
 def _searched(
     program: Program,
-    contains: Callable[[Sequence[str]], bool],
+    contains: Program | Callable[[Sequence[str]], bool],
     tries: int,
     longest: int,
     rng: np.random.Generator,
@@ -179,15 +179,16 @@ def _searched(
         powers = u * (length // len(u))
         drawn.append(powers + draw(int(rng.integers(0, 4))) if k % 2 else powers)
     strings = sorted({*short, *drawn}, key=len)
-    verdicts = program.accepts(strings)
-    for string, accepted in zip(strings, verdicts, strict=True):
-        if bool(contains("".join(string) if _letters(symbols) else string)) != accepted:
+    as_text = all(len(s) == 1 for s in symbols)
+    right = (
+        contains.accepts(strings).tolist()
+        if isinstance(contains, Program)
+        else (bool(contains("".join(s) if as_text else s)) for s in strings)
+    )
+    for string, accepted, truth in zip(strings, program.accepts(strings), right, strict=True):
+        if truth != accepted:
             return Counterexample(string, bool(accepted))
     return None
-
-
-def _letters(symbols: Sequence[str]) -> bool:
-    return all(len(s) == 1 for s in symbols)
 
 
 def _in_order(symbols: Sequence[str]) -> Iterator[String]:
