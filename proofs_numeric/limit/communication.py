@@ -168,7 +168,8 @@ def free_pairs(M):
     A query u sees a share as large if u times it is 3/4 or more, where halves round up to 1.
     """
     pairs, bob = walks(M)
-    chosen, used = [], []
+    chosen: list[int] = []
+    used: list[tuple[Fraction, Fraction]] = []
     for k, (high, low) in enumerate(pairs):
         sees = [u for u in bob if u * high >= Fraction(3, 4) > u * low]
         alone = [u for u in sees if all(not u * h >= Fraction(3, 4) > u * l for h, l in used)]

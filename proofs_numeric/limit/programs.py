@@ -7,6 +7,12 @@ import numpy as np
 from theorykit import claim, crasp
 from theorykit.checks import construction, exhaustive
 
+PAPER = [
+    "aa_star", "anbncn", "contains_ab", "dyck1", "exists_a", "induction_all", "induction_argmax",
+    "majority", "piecewise_abb",
+]  # fmt: skip
+"""The programs of section 4.2 and appendices C.1 and C.2."""
+
 
 def words(alphabet, n):
     """Return all strings of length n."""

@@ -12,6 +12,8 @@ from theorykit.crasp._library import source as source
 from theorykit.crasp._logic import formula as formula
 from theorykit.crasp._logic import models as models
 from theorykit.crasp._parse import parse as parse
+from theorykit.crasp._program import Program as Program
+from theorykit.crasp._program import program as program
 from theorykit.crasp._pump import Pumped as Pumped
 from theorykit.crasp._pump import pump as pump
 from theorykit.crasp._random import random_program as random_program
@@ -25,11 +27,9 @@ from theorykit.crasp._syntax import Exists as Exists
 from theorykit.crasp._syntax import Expression as Expression
 from theorykit.crasp._syntax import Integer as Integer
 from theorykit.crasp._syntax import Periodic as Periodic
-from theorykit.crasp._syntax import Program as Program
 from theorykit.crasp._syntax import ProgramError as ProgramError
 from theorykit.crasp._syntax import Symbol as Symbol
 from theorykit.crasp._syntax import Truth as Truth
-from theorykit.crasp._syntax import program as program
 from theorykit.crasp._unpad import Unpadded as Unpadded
 from theorykit.crasp._unpad import inverse_image as inverse_image
 from theorykit.crasp._unpad import unpad as unpad

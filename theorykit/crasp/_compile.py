@@ -19,6 +19,7 @@ import numpy as np
 
 from theorykit import limit
 from theorykit.crasp import _print
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -32,7 +33,6 @@ from theorykit.crasp._syntax import (
     Integer,
     Not,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Truth,

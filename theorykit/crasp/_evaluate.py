@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -25,7 +26,6 @@ from theorykit.crasp._syntax import (
     Integer,
     Not,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Truth,

@@ -1,5 +1,6 @@
 """Sugar written out: every definition becomes one operation of Definition 8."""
 
+from theorykit.crasp._program import Definition, Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -9,7 +10,6 @@ from theorykit.crasp._syntax import (
     Count,
     Counting,
     CountRef,
-    Definition,
     Exists,
     Expression,
     If,
@@ -17,7 +17,6 @@ from theorykit.crasp._syntax import (
     Not,
     Or,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Times,

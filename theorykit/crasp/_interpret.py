@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -14,7 +15,6 @@ from theorykit.crasp._syntax import (
     Integer,
     Not,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Truth,

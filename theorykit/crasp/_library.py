@@ -4,7 +4,8 @@ import importlib.resources
 from pathlib import Path
 
 from theorykit.crasp._parse import parse
-from theorykit.crasp._syntax import Program, ProgramError
+from theorykit.crasp._program import Program
+from theorykit.crasp._syntax import ProgramError
 
 
 def library() -> list[str]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -23,7 +24,6 @@ from theorykit.crasp._syntax import (
     Integer,
     Not,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Truth,
@@ -121,19 +121,21 @@ def satisfies(word: Sequence[str], formula: Formula) -> np.ndarray:
     def found(f: Formula) -> np.ndarray:
         match f:
             case Holds(symbol, v):
-                return np.array([s == symbol for s in word], bool)[at[v] - 1]
+                return np.asarray(np.array([s == symbol for s in word], bool)[at[v] - 1])
             case Mod(modulus, residue, v):
                 return np.asarray(at[v] % modulus == residue % modulus)
             case Less(v, w):
-                return at[v] < at[w]
+                return np.asarray(at[v] < at[w])
             case Succ(v, w):
-                return at[v] + 1 == at[w]
+                return np.asarray(at[v] + 1 == at[w])
             case No(inner):
                 return ~value(inner)
             case All(parts):
-                return functools.reduce(np.logical_and, map(value, parts), np.array(True))
+                return np.asarray(
+                    functools.reduce(np.logical_and, map(value, parts), np.array(True))
+                )
             case Exist(v, inner):
-                return value(inner).any("xy".index(v), keepdims=True)
+                return np.asarray(value(inner).any("xy".index(v), keepdims=True))
             case Maj(v, parts):
                 axis = "xy".index(v)
                 signs = [(2 * value(p).astype(int) - 1).sum(axis, keepdims=True) for p in parts]

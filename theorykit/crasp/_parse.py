@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from theorykit.crasp._program import Definition, Program
 from theorykit.crasp._syntax import (
     COMPARISONS,
     Boolean,
@@ -17,7 +18,6 @@ from theorykit.crasp._syntax import (
     Count,
     Counting,
     CountRef,
-    Definition,
     Exists,
     Expression,
     If,
@@ -25,7 +25,6 @@ from theorykit.crasp._syntax import (
     Kind,
     Not,
     Periodic,
-    Program,
     ProgramError,
     Symbol,
     Times,

@@ -2,6 +2,7 @@
 
 import re
 
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -16,7 +17,6 @@ from theorykit.crasp._syntax import (
     Not,
     Or,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Times,

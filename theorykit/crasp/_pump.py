@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from theorykit.crasp import _lines as lines
 from theorykit.crasp._lines import Line
+from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
     And,
@@ -23,7 +24,6 @@ from theorykit.crasp._syntax import (
     Integer,
     Not,
     Periodic,
-    Program,
     Subtract,
     Symbol,
     Truth,

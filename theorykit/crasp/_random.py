@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from theorykit.crasp._program import Definition, Program
 from theorykit.crasp._syntax import (
     COMPARISONS,
     Boolean,
@@ -12,12 +13,10 @@ from theorykit.crasp._syntax import (
     Count,
     Counting,
     CountRef,
-    Definition,
     Exists,
     If,
     Integer,
     Periodic,
-    Program,
     Symbol,
     Times,
     Truth,

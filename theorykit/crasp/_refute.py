@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from theorykit.crasp._program import Program
 from theorykit.crasp._pump import pump
-from theorykit.crasp._syntax import Program
 from theorykit.crasp._unpad import pad, padding
 
 String = tuple[str, ...]

@@ -8,6 +8,7 @@ asked for.
 import dataclasses
 from collections.abc import Sequence
 
+from theorykit.crasp._program import Definition, Program
 from theorykit.crasp._pump import period
 from theorykit.crasp._syntax import (
     Add,
@@ -16,13 +17,11 @@ from theorykit.crasp._syntax import (
     Compare,
     Counting,
     CountRef,
-    Definition,
     Expression,
     If,
     Integer,
     Not,
     Periodic,
-    Program,
     ProgramError,
     Subtract,
     Symbol,
