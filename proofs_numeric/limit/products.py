@@ -248,7 +248,8 @@ def product_bits(L, seed, p=2):
     """Return the fractional bits of v^T (V ... V)^T K^T Q (V ... V) w with L matrices a side."""
     rng = np.random.default_rng(seed)
     some = lambda *shape: [
-        [Fraction(int(v), 2**p) for v in row] for row in rng.integers(-7, 8, shape).tolist()
+        [Fraction(int(v), 2**p) for v in row]
+        for row in np.asarray(rng.integers(-7, 8, shape)).tolist()
     ]
     times = lambda X, Y: [
         [sum(a * b for a, b in zip(row, col, strict=True)) for col in zip(*Y, strict=True)]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from theorykit.limit import _exact as exact_
+from theorykit.limit import _integers as exactly
 from theorykit.limit._exact import Fractions, Run
 from theorykit.limit._transformer import Head, Layer, Transformer
 
@@ -132,8 +133,8 @@ def _stacked(received: Sequence[tuple[int, ...]], own: Fractions) -> Fractions:
     below = np.array([[v[0]] for v in received], object)[None]
     above = np.array([v[1:] for v in received], object).reshape(1, len(received), -1)
     return Fractions(
-        exact_.exactly.narrow(np.concatenate([above, own.numerators.astype(object)], 1)),
-        exact_.exactly.narrow(np.concatenate([below, own.denominators.astype(object)], 1)),
+        exactly.narrow(np.concatenate([above, own.numerators.astype(object)], 1)),
+        exactly.narrow(np.concatenate([below, own.denominators.astype(object)], 1)),
     )
 
 
