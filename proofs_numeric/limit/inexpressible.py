@@ -136,7 +136,7 @@ def reduction():
 def eventually_constant():
     """The computed threshold is exact: constant from there on, and another verdict just before.
 
-    200 random programs without positions over one symbol, looked at for 40 strings beyond.
+    100 random programs without positions over one symbol, looked at for 40 strings beyond.
     Control: one less.
     """
 
@@ -154,7 +154,7 @@ def eventually_constant():
     return construction(
         build=build,
         has=exact,
-        cases=range(200),
+        cases=range(100),
         control=dict(has=lambda found: exact(found, 1)),
     )
 
@@ -183,6 +183,6 @@ def pumping():
     return construction(
         build=build,
         has=agrees,
-        cases=range(100),
+        cases=range(60),
         control=dict(has=lambda found: agrees(found, 1)),
     )
