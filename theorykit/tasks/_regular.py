@@ -99,7 +99,7 @@ class RegularLanguage(AnyLength):
     @functools.cached_property
     def sets(self) -> tuple[frozenset[str], ...]:
         """The sets of next symbols that occur: the classes, in their order."""
-        found = {self._after(state) for state in np.flatnonzero(self.automaton.live)}
+        found = {self._after(state) for state in np.flatnonzero(self.automaton.live).tolist()}
         return tuple(sorted(found, key=lambda s: (len(s), sorted(s))))
 
     def ids(self, word: Iterable[str]) -> np.ndarray:
