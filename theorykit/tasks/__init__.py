@@ -2,6 +2,7 @@
 
 from theorykit.tasks._algorithmic import ALGORITHMIC as ALGORITHMIC
 from theorykit.tasks._algorithmic import Addition as Addition
+from theorykit.tasks._algorithmic import Algorithmic as Algorithmic
 from theorykit.tasks._algorithmic import BinaryMajority as BinaryMajority
 from theorykit.tasks._algorithmic import BinaryMajorityInterleave as BinaryMajorityInterleave
 from theorykit.tasks._algorithmic import Majority as Majority
@@ -16,6 +17,8 @@ from theorykit.tasks._geometric import MinCut as MinCut
 from theorykit.tasks._geometric import ShortestPath as ShortestPath
 from theorykit.tasks._lengths import AnyLength as AnyLength
 from theorykit.tasks._lengths import LengthBins as LengthBins
+from theorykit.tasks._monoids import in_ac0 as in_ac0
+from theorykit.tasks._monoids import star_free as star_free
 from theorykit.tasks._regular import LANGUAGES as LANGUAGES
 from theorykit.tasks._regular import RegularLanguage as RegularLanguage
 from theorykit.tasks._sequences import InductionHead as InductionHead
@@ -25,6 +28,7 @@ __all__ = [
     "ALGORITHMIC",
     "LANGUAGES",
     "Addition",
+    "Algorithmic",
     "AnyLength",
     "BinaryMajority",
     "BinaryMajorityInterleave",
@@ -41,5 +45,7 @@ __all__ = [
     "Sorting",
     "Task",
     "UniqueCopy",
+    "in_ac0",
     "regression",
+    "star_free",
 ]

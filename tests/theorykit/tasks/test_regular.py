@@ -50,8 +50,8 @@ BY_DEFINITION = {
     "d4": nested(4),
     "d12": nested(12),
     "parity": lambda w: w.count("a") % 2 == 0,
-    "aa_star": lambda w: len(w) % 2 == 0,
-    "aaaa_star": lambda w: len(w) % 4 == 0,
+    "aa_star": lambda w: len(w) % 2 == 0 and "b" not in w,
+    "aaaa_star": lambda w: len(w) % 4 == 0 and "b" not in w,
     "abab_star": lambda w: len(w) % 4 == 0 and w == "ab" * (len(w) // 2),
     "abcde": lambda w: list(w) == sorted(w) and set(w) == set("abcde"),
     "ab_d_bc": lambda w: (
@@ -69,7 +69,7 @@ def words(alphabet, most):
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_acceptors_are_the_languages_by_their_definition(name):
     language = LANGUAGES[name]
-    most = {1: 30, 2: 11, 3: 7, 4: 6, 5: 6}[len(language.alphabet)]
+    most = {2: 11, 3: 7, 4: 6, 5: 6}[len(language.alphabet)]
     for word in words(language.alphabet, most):
         right = BY_DEFINITION[name](word)
         assert language.accepts(word) == right, word
@@ -94,7 +94,7 @@ def test_deep_words_need_a_deep_language():
 def test_next_symbols_are_those_of_longer_words(name):
     language = LANGUAGES[name]
     prefixes = set()
-    deepest = {1: 8, 2: 8, 3: 6, 4: 6, 5: 7}[len(language.alphabet)]
+    deepest = {2: 8, 3: 6, 4: 6, 5: 7}[len(language.alphabet)]
     accepted = [w for w in words(language.alphabet, deepest) if BY_DEFINITION[name](w)]
     for word in accepted:
         prefixes |= {word[:i] for i in range(len(word) + 1)}

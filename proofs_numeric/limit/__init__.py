@@ -1,0 +1,1 @@
+"""Understanding Length Generalization in Transformers (Huang et al., 2025)."""
