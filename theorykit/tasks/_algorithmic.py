@@ -90,19 +90,31 @@ class Algorithmic(AnyLength):
         ), sign
 
 
-def arranged(key: Array, ones: Array, length: Array | int, size: int) -> Array:
-    """Return (size,) bits with so many ones in random places among the first `length`."""
-    order = jnp.where(jnp.arange(size) < length, random.uniform(key, (size,)), 2.0)
-    return (jnp.argsort(jnp.argsort(order)) < ones).astype(int)
+def below(u: Array, n: Array | int) -> Array:
+    """Return a whole number below n of a uniform number; few calls of random compile faster."""
+    return jnp.minimum((u * n).astype(int), n - 1)
 
 
-def unequal(key: Array, length: Array | int, size: int) -> tuple[Array, Array]:
+def arranged(u: Array, ones: Array, length: Array | int) -> Array:
+    """Return bits with so many ones in random places among the first `length`, of uniform numbers.
+
+    One after the other, each is a one with the share of ones that are left.
+    """
+
+    def bit(left, at):
+        place, u = at
+        one = (u * (length - place) < left) & (place < length)
+        return left - one, one.astype(int)
+
+    return jax.lax.scan(bit, ones, (jnp.arange(len(u)), u))[1]
+
+
+def unequal(u: Array, length: Array | int) -> tuple[Array, Array]:
     """Return bits of which one is more frequent, and which; how many ones there are is uniform."""
-    for_count, for_places = random.split(key)
     even = (length + 1) % 2
-    ones = random.randint(for_count, (), 0, length + 1 - even)
+    ones = below(u[0], length + 1 - even)
     ones = ones + even * (ones >= length // 2)
-    return arranged(for_places, ones, length, size), (2 * ones > length).astype(int)
+    return arranged(u[1:], ones, length), (2 * ones > length).astype(int)
 
 
 def majority(ids: Sequence[int]) -> int:
@@ -128,7 +140,7 @@ class BinaryMajority(Algorithmic):
 
     def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
         """Return bits and the more frequent one."""
-        bits, answer = unequal(key, length, size)
+        bits, answer = unequal(random.uniform(key, (1 + size,)), length)
         return bits, answer[None], 1
 
     def solution(self, ids: Sequence[int]) -> list[int]:
@@ -156,8 +168,8 @@ class BinaryMajorityInterleave(Algorithmic):
 
     def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
         """Return interleaved bits and three answers."""
-        part = lambda key: unequal(key, length // 3, (size + 2) // 3)
-        bits, answers = jax.vmap(part)(random.split(key, 3))
+        u = random.uniform(key, (3, 1 + (size + 2) // 3))
+        bits, answers = jax.vmap(lambda u: unequal(u, length // 3))(u)
         return bits.T.ravel()[:size], answers, 3
 
     def solution(self, ids: Sequence[int]) -> list[int]:
@@ -227,7 +239,7 @@ class _Numbers(Algorithmic):
         return length
 
     def _numbers(self, key: Array, size: int) -> Array:
-        numbers = random.permutation(key, self.vocabulary)
+        numbers = jnp.argsort(random.uniform(key, (self.vocabulary,)))
         return jnp.pad(numbers, (0, max(size - self.vocabulary, 0)))[:size]
 
 
@@ -272,7 +284,7 @@ class RepeatCopy(Algorithmic):
 
     def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
         """Return random symbols, twice."""
-        given = random.randint(key, (size,), 0, 2)
+        given = random.bernoulli(key, shape=(size,)).astype(int)
         return given, given, length
 
     def solution(self, ids: Sequence[int]) -> list[int]:
@@ -293,9 +305,9 @@ class Parity(Algorithmic):
 
     def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
         """Return bits and e or o."""
-        for_count, for_places = random.split(key)
-        ones = random.randint(for_count, (), 0, length + 1)
-        return arranged(for_places, ones, length, size), (2 + ones % 2)[None], 1
+        u = random.uniform(key, (1 + size,))
+        ones = below(u[0], length + 1)
+        return arranged(u[1:], ones, length), (2 + ones % 2)[None], 1
 
     def solution(self, ids: Sequence[int]) -> list[int]:
         """Return e or o."""
@@ -328,10 +340,9 @@ class Addition(Algorithmic):
 
     def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
         """Return two operands with "+" between, `length` tokens without "=", and their sum."""
-        for_length, for_digits = random.split(key)
-        first = random.randint(for_length, (), 1, length - 1)
-        p = jnp.arange(size)
-        given = jnp.where(p == first, 2, random.randint(for_digits, (size,), 0, 2))
+        u = random.uniform(key, (1 + size,))
+        first, p = 1 + below(u[0], length - 2), jnp.arange(size)
+        given = jnp.where(p == first, 2, below(u[1:], 2))
         a = jnp.where(p < first, given[first - 1 - p], 0)  # the lowest digit first
         b = jnp.where(p < length - first - 1, given[length - 1 - p], 0)
 

@@ -5,7 +5,6 @@ import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import random
 
 from theorykit.tasks._base import Array, Sample, Task
@@ -79,16 +78,22 @@ class LengthBins(Task):
             )
 
     def _draw(self, key: Array, length: int) -> Sample:
-        for_length, for_sample, for_offset = random.split(key, 3)
-        possible = np.array(self.task.lengths(length - self.width + 1, length))
-        n = jnp.asarray(possible)[random.randint(for_length, (), 0, len(possible))]
+        for_sample, for_place = random.split(key)
+        u = random.uniform(for_place, (2,))
+        possible = self.task.lengths(length - self.width + 1, length)
+        n = jnp.asarray(possible)[(u[0] * len(possible)).astype(int)]
         sample = self.task.padded(for_sample, n, length)
-        if self.places is None:
-            return sample
-        used = len(sample.weight) - jnp.argmax(sample.weight[::-1] > 0)
-        offset = random.randint(for_offset, (), 0, self.places - used + 1)
-        return sample._replace(x=(sample.x, offset))
+        return sample if self.places is None else placed(sample, self.places, u[1])
 
     def problem(self, key: Array, length: int) -> tuple[Array, Array]:
         """Return a problem of the task at its largest length in the bin."""
         return self.task.problem(key, self.task.lengths(length - self.width + 1, length)[-1])
+
+
+def placed(sample: Sample, places: int, u: Array) -> Sample:
+    """Return the sample with an offset at which it fits, without its padding, into the places.
+
+    **Arguments:** `u`: a uniform number, to choose among them.
+    """
+    used = len(sample.weight) - jnp.argmax(sample.weight[::-1] > 0)
+    return sample._replace(x=(sample.x, (u * (places - used + 1)).astype(int)))

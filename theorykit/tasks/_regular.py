@@ -14,8 +14,6 @@ from theorykit.tasks._base import Array, Sample
 from theorykit.tasks._lengths import AnyLength
 
 END = "EOS"
-SPREAD = 2.0
-"""The deviation of the logarithms of the weights of transitions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,9 +38,9 @@ class RegularLanguage(AnyLength):
     that occurs is one class, as in the limit paper (Section 5).
 
     Of the words of a length, half the samples take each with the same probability. In the other
-    half the transitions of the automaton have independent log-normal weights and a word has the
-    product of its transitions', so that frequencies, runs and depths vary more than they do among
-    uniform words.
+    half the transitions of the automaton have independent weights, the odds of uniform numbers, and
+    a word has the product of its transitions', so that frequencies, runs and depths vary more than
+    they do among uniform words.
 
     **Arguments:** `name`; `pattern`: a regular expression with `|`, `*` and brackets; `alphabet`:
     its symbols, one character each; `complement`: whether the language is what does not match.
@@ -159,9 +157,10 @@ class RegularLanguage(AnyLength):
     def padded(self, key: Array, length: Array | int, size: int) -> Sample:
         """Return one word of this length and its sets, padded to `size` symbols."""
         follow, live = jnp.asarray(self.automaton.follow), self.automaton.live
-        for_weights, for_half, for_word = random.split(key, 3)
-        weights = SPREAD * random.normal(for_weights, follow.shape)
-        weights = jnp.where(random.bernoulli(for_half), weights, 0.0)
+        # One draw for all: each random call costs a second of compilation.
+        u = random.uniform(key, (follow.size + 1 + size,), minval=1e-6, maxval=1 - 1e-6)
+        odds = u[: follow.size].reshape(follow.shape)
+        weights = jnp.where(u[follow.size] < 0.5, jnp.log(odds / (1 - odds)), 0.0)
         weights = jnp.where(live[self.automaton.follow], weights, -jnp.inf)
 
         def longer(ways, _):
@@ -171,14 +170,15 @@ class RegularLanguage(AnyLength):
         _, ways = jax.lax.scan(longer, ends, length=max(size, 1))  # of so many more symbols
 
         def step(state, at):
-            place, key = at
+            place, u = at
             left = jnp.maximum(length - place - 1, 0)
-            chosen = random.categorical(key, weights[state] + ways[left][follow[state]])
+            share = jnp.cumsum(jax.nn.softmax(weights[state] + ways[left][follow[state]]))
+            chosen = (u * share[-1] > share).sum()
             inside = place < length
             after = jnp.where(inside, follow[state, chosen], state)
             return after, (jnp.where(inside, chosen, 0), after)
 
-        places = jnp.arange(size), random.split(for_word, size)
+        places = jnp.arange(size), u[follow.size + 1 :]
         _, (word, states) = jax.lax.scan(step, jnp.zeros((), follow.dtype), places)
         x = jnp.concatenate([jnp.full(1, len(self.alphabet)), word])
         states = jnp.concatenate([jnp.zeros(1, states.dtype), states])
