@@ -18,9 +18,6 @@ from theorykit.tasks._lengths import placed
 
 Array = Any
 
-BINS = (50, 100, 150)
-"""The bins [1, 50], [51, 100] and [101, 150], by the length that ends them."""
-
 POSITIONS = ("APE", "NoPE")
 DEVIATION = 0.02
 """Of all weights at the start, as in GPT-2."""
@@ -32,7 +29,8 @@ class Plan:
 
     **Fields:** `positions`: "APE", learned positions at random offsets, or "NoPE", none; `layers`,
     `heads`, `width`; `rate`, of AdamW, that falls to 0 linearly over `steps` after `warmup`;
-    `judged`: examples of a bin; `every`: how often is looked whether all of the first are right.
+    `judged`: examples of a bin; `every`: how often is looked whether all of the first are right;
+    `trained`: the longest length of training, where the first bin ends.
     """
 
     task: AnyLength
@@ -47,16 +45,22 @@ class Plan:
     seeds: int = 5
     judged: int = 2_000
     every: int = 3_000
+    trained: int = 50
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The lengths that end the bins: 50, 100 and 150 for [1, 50], [51, 100], [101, 150]."""
+        return self.trained, 2 * self.trained, 3 * self.trained
 
     @property
     def places(self) -> int:
         """How many positions the longest examples have."""
-        return self.task.tokens(BINS[-1])
+        return self.task.tokens(self.ends[-1])
 
     @property
     def bins(self) -> LengthBins:
         """The task at mixed lengths, with an offset where there are positions."""
-        return LengthBins(self.task, BINS[0], self.places if self.positions == "APE" else None)
+        return LengthBins(self.task, self.trained, self.places if self.positions == "APE" else None)
 
 
 class Decoder(nnx.Module):
@@ -73,7 +77,7 @@ class Decoder(nnx.Module):
             **plan.task.options, width=plan.width, heads=plan.heads, depth=plan.layers,
             parameterisation="standard", mlp="two", activation="gelu", norm="layer", residual=True,
             positions="learned" if absolute else None,
-            max_tokens=plan.places + plan.task.tokens(BINS[0]), rngs=rngs,
+            max_tokens=plan.places + plan.task.tokens(plan.trained), rngs=rngs,
         )  # fmt: skip
         state = nnx.state(self.network)
         alike = lambda w: w * (DEVIATION / jnp.maximum(jnp.std(w), 1e-6))
@@ -101,8 +105,8 @@ def train(plan: Plan, setting: Setting, name: str) -> Any:
 
     return training.fit(
         functools.partial(Decoder, plan), plan.bins, optimizer(plan),
-        steps=plan.steps, batch=plan.batch, length=BINS[0], seeds=plan.seeds, key=setting.seed,
-        every=plan.every, evaluate={"in": dict(length=BINS[0], batch=plan.judged)},
+        steps=plan.steps, batch=plan.batch, length=plan.trained, seeds=plan.seeds, key=setting.seed,
+        every=plan.every, evaluate={"in": dict(length=plan.trained, batch=plan.judged)},
         stop=training.reaches("in/exact", 1.0), folder=setting.at(name, plan.positions),
         config=dict(plan=repr(plan)), progress=False,
     )  # fmt: skip
@@ -113,7 +117,7 @@ def accuracy(plan: Plan, fit: Any, seed: int) -> np.ndarray:
 
     Each bin's lengths take turns.
     """
-    size = BINS[-1]
+    size = plan.ends[-1]
 
     def right(parameters: Any, key: Array, n: Array) -> Array:
         network = nnx.merge(fit.graph, parameters)
@@ -128,9 +132,9 @@ def accuracy(plan: Plan, fit: Any, seed: int) -> np.ndarray:
 
     judge = jax.jit(lambda p, keys, n: jax.lax.map(lambda one: share(one, keys, n), p))
     found = []
-    for end in BINS:
+    for end in plan.ends:
         keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), end), plan.judged)
-        lengths = np.resize(plan.task.lengths(end - BINS[0] + 1, end), plan.judged)
+        lengths = np.resize(plan.task.lengths(end - plan.trained + 1, end), plan.judged)
         found.append(np.asarray(judge(fit.state.parameters(), keys, lengths)))
     return np.array(found)
 

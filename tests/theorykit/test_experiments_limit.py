@@ -1,0 +1,220 @@
+"""The limit paper's experiments: plans, padding and offsets, products of positions."""
+
+import dataclasses
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from theorykit.experiments import Setting, find
+from theorykit.experiments._lengths import Decoder, Plan, accuracy, data, train
+from theorykit.experiments._positions import (
+    FUNCTIONS,
+    HIGH,
+    Products,
+    Window,
+    error,
+    head_products,
+    of_zero,
+    offset_variance,
+    penalised,
+    prime,
+    wanted,
+)
+from theorykit.experiments.limit import (
+    ALGORITHMIC_PLANS,
+    LANGUAGE_PLANS,
+    SMALL_ALGORITHMIC,
+    SMALL_LANGUAGES,
+    algorithmic_plan,
+    averaged,
+    figure,
+    language_plan,
+)
+from theorykit.tasks import ALGORITHMIC, LANGUAGES, RepeatCopy
+
+TINY = Plan(
+    LANGUAGES["tomita1"], "APE", 1, 2, 8, 1e-2, steps=60, batch=8, seeds=2, judged=20, every=20,
+    trained=4,
+)  # fmt: skip
+
+
+def test_every_task_has_a_prediction_figures_and_plans():
+    for which, table, plans, tasks in (
+        ("algorithmic", "table3", ALGORITHMIC_PLANS, ALGORITHMIC),
+        ("languages", "table2", LANGUAGE_PLANS, LANGUAGES),
+    ):
+        rows = data(table)
+        assert {row["task"] for row in rows} == set(tasks)
+        assert {row["positions"] for row in rows} <= {"yes", "no"}
+        published = {(r["task"], r["positions"]) for r in data(f"fig1_{which}")}
+        assert published <= set(plans)
+        for row in data(f"fig1_{which}"):
+            values = [float(row[c]) for c in ("acc_1_50", "acc_51_100", "acc_101_150")]
+            assert values == sorted(values, reverse=True)
+            assert all(0 <= v <= 1 for v in values)
+    assert set(SMALL_ALGORITHMIC) <= set(ALGORITHMIC_PLANS)
+    assert set(SMALL_LANGUAGES) <= set(LANGUAGE_PLANS)
+
+
+def test_plans_are_the_rows_of_the_tables():
+    big = algorithmic_plan("addition", "APE")
+    assert (big.layers, big.heads, big.width, big.steps, big.warmup) == (12, 12, 768, 60_000, 3_000)
+    assert algorithmic_plan("sort", "NoPE").rate == 1e-3
+    assert algorithmic_plan("sort", "NoPE").steps == 30_000
+    assert language_plan("aa_star", "NoPE").steps == 60_000
+    assert language_plan("012_02", "APE").rate == 1e-3
+    assert language_plan("parity", "APE").width == 128
+    assert algorithmic_plan("unique_copy", "APE").ends == (50, 100, 150)
+
+
+def decoder(plan):
+    return Decoder(plan, nnx.Rngs(0))
+
+
+def test_padding_does_not_move_positions():
+    plan = dataclasses.replace(TINY, task=RepeatCopy())
+    network = decoder(plan)
+    short = plan.task.sample(jax.random.key(0), 3)
+    offset = plan.places - len(short.x)
+    long = jnp.concatenate([short.x, jnp.zeros(plan.task.tokens(4) - len(short.x), int)])
+    one, other = network((short.x, offset)), network((long, offset))
+    assert jnp.abs(one).max() > 1e-3
+    assert jnp.allclose(one, other[: len(short.x)], atol=1e-5)
+    assert not jnp.allclose(one, network((short.x, 0)), atol=1e-3)
+
+
+def test_without_positions_there_is_no_offset():
+    plan = dataclasses.replace(TINY, positions="NoPE")
+    x = plan.bins.sample(jax.random.key(0), 4).x
+    assert x.shape == (5,)
+    assert decoder(plan)(x).shape == (5, 1)
+
+
+def test_weights_start_like_gpt2():
+    for leaf in jax.tree.leaves(nnx.state(decoder(TINY))):
+        if leaf.ndim > 1:
+            assert jnp.std(leaf) == pytest.approx(0.02, rel=1e-3)
+        else:
+            assert not leaf.any()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    # One set of next symbols only: nothing can be wrong, at any length.
+    return train(TINY, Setting(), "tiny")
+
+
+def test_a_network_that_cannot_be_wrong_is_right_everywhere(fitted):
+    assert (fitted.stopped_at == 20).all()
+    assert accuracy(TINY, fitted, 0).tolist() == [[1, 1]] * 3
+
+
+def test_an_untrained_network_is_wrong(fitted):
+    plan = dataclasses.replace(TINY, task=LANGUAGES["tomita5"], steps=1, every=1)
+    fit = train(plan, Setting(), "untrained")
+    assert (fit.stopped_at == -1).all()
+    assert accuracy(plan, fit, 0)[-1].max() < 0.2
+
+
+def test_only_fitted_seeds_are_averaged():
+    found = {"accuracy": np.array([[1.0, 0.5]]), "fitted": np.array([True, False])}
+    assert averaged(found).tolist() == [1.0]
+    assert averaged({**found, "fitted": np.array([False, False])}).tolist() == [0.75]
+
+
+def test_a_figure_has_prediction_and_published_beside(tmp_path):
+    def plan(name, positions, size):
+        return dataclasses.replace({"tomita1": TINY}[name], positions=positions)
+
+    found = figure(Setting(), "languages", "table2", plan)
+    assert [row["C-RASP"] for row in found.rows] == ["yes", "yes"]
+    assert found.rows[0]["published"] == "1.00 1.00 1.00"
+    assert found.rows[0]["bin ..12"] == 1.0
+    assert found.numbers["without"] == []
+    found.plot(tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["fig1-algorithmic", "fig1-languages", "positional-fit"])
+def test_experiments_are_there(name):
+    assert find("limit", name).ref
+
+
+# G.2 -------------------------------------------------------------------------------------------
+
+
+def test_functions_of_the_distance():
+    target, weight = wanted("j = i - 1", 4)
+    assert target.tolist() == (HIGH * np.eye(4, k=-1)).tolist()
+    assert weight.tolist() == np.tril(np.ones((4, 4))).tolist()
+    assert np.flatnonzero(prime(np.arange(20))).tolist() == [2, 3, 5, 7, 11, 13, 17, 19]
+    assert of_zero("j = i - 1", 100) == pytest.approx(HIGH**2 * 99 / 5050)
+    for name in FUNCTIONS:
+        assert np.isfinite(wanted(name, 9)[0]).all()
+
+
+def test_the_error_is_over_all_windows():
+    lag = np.arange(8)[:, None] - np.arange(8)
+    right = np.where(lag == 1, HIGH, 0.0)
+    assert error(right, "j = i - 1", 5) == 0
+    right[7, 0] += 3.0  # in the only window of length 8
+    assert error(right, "j = i - 1", 8) == pytest.approx(9 / 36)
+    assert error(right, "j = i - 1", 7) == 0
+
+
+def test_a_window_is_a_part_of_all_products():
+    network = Products(8, nnx.Rngs(0))
+    x = Window("j = i - 1").sample(jax.random.key(1), 5).x
+    assert (jnp.diff(x) == 1).all()
+    assert jnp.allclose(network(x), network.all()[x][:, x])
+
+
+def test_the_penalty_is_the_mean_square():
+    parameters = {"a": jnp.array([3.0, -1.0]), "b": jnp.array([[2.0]])}
+    cost = lambda p: 0.01 * sum(jnp.mean(v**2) for v in p.values())
+    zero = jax.tree.map(jnp.zeros_like, parameters)
+    chain = penalised(1.0)
+    moved, _ = chain.update(zero, chain.init(parameters), parameters)
+    by_hand = penalised(1.0, 0.0)
+    same, _ = by_hand.update(jax.grad(cost)(parameters), by_hand.init(parameters), parameters)
+    assert all(jnp.allclose(moved[k], same[k]) for k in parameters)
+
+
+# G.6 -------------------------------------------------------------------------------------------
+
+
+def test_offset_variance_is_the_printed_sum():
+    M = np.random.default_rng(0).integers(-5, 5, (6, 6))
+    N = len(M)
+    mean = [Fraction(sum(int(M[i, i - c]) for i in range(c, N)), N - c) for c in range(N)]
+    printed = Fraction(2, N * (N + 1)) * sum(
+        (int(M[i, j]) - mean[i - j]) ** 2 for i in range(N) for j in range(i + 1)
+    )
+    assert offset_variance(M) == pytest.approx(float(printed))
+    assert offset_variance(M + np.triu(np.ones((6, 6)), 1)) == pytest.approx(float(printed))
+    assert offset_variance(M[:1, :1]) == 0
+
+
+def test_head_products_are_the_logits_of_positions_alone():
+    network = decoder(TINY)
+    inner = network.network
+    inner.embedding.weight[...] = jnp.zeros_like(inner.embedding.weight[...])
+    table = inner.position_table[...]
+    inner.position_table[...] = table / jnp.std(table, -1, keepdims=True)
+    found = head_products(network, TINY, jax.random.key(0), 8)
+    assert found.shape == (1, 2, TINY.places, TINY.places)
+    z = inner.embed(jnp.zeros(TINY.places, int))
+    z = z - z.mean(-1, keepdims=True)
+    attention = inner.blocks[0].attention
+    q, k = (jnp.einsum("td,hde->hte", z, m.effective()) for m in (attention.query, attention.key))
+    assert np.allclose(found[0], jnp.einsum("hae,hce->hac", q, k) / 2, atol=1e-5)
+
+
+def test_without_positions_there_are_no_products():
+    plan = dataclasses.replace(TINY, positions="NoPE")
+    with pytest.raises(ValueError, match="needs learned positions"):
+        head_products(decoder(plan), plan, jax.random.key(0))
