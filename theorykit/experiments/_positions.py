@@ -147,7 +147,7 @@ def offset_variance(products: Array) -> Array:
     return 2 * spread / (len(M) * (len(M) + 1))
 
 
-def head_products(decoder: Decoder, plan: Plan, key: Array, count: int = 64) -> np.ndarray:
+def head_products(decoder: Decoder, plan: Plan, key: Array, count: int = 64) -> Array:
     """Return the products of positions in every head, (layers, heads, places, places).
 
     Layer norm is a linear map once its variance is fixed at its mean over the tokens of so many
@@ -176,4 +176,4 @@ def head_products(decoder: Decoder, plan: Plan, key: Array, count: int = 64) -> 
         q = jnp.einsum("td,hde->hte", p, block.attention.query.effective())
         k = jnp.einsum("td,hde->hte", p, block.attention.key.effective())
         found.append(jnp.einsum("hae,hce->hac", q, k) / math.sqrt(network.config["head_size"]))
-    return np.asarray(found)
+    return jnp.asarray(found)

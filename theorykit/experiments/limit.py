@@ -268,11 +268,13 @@ def variances(plan: Plan, setting: Setting, name: str) -> dict[str, np.ndarray]:
     diagonal; `fitted`, which seeds had the first bin right.
     """
     import jax
+    from flax import nnx
 
     setting.say(f"{name}, {plan.positions}")
     fit = train(plan, setting, name)
     key = jax.random.key(setting.seed)
-    products = np.array([head_products(fit.network(s), plan, key) for s in range(plan.seeds)])
+    of = jax.jit(lambda p: head_products(nnx.merge(fit.graph, p), plan, key))
+    products = np.asarray(jax.lax.map(of, fit.state.parameters()))
     over = lambda f: np.apply_along_axis(
         lambda M: f(M.reshape(plan.places, plan.places)),
         -1,
