@@ -23,7 +23,7 @@ from theorykit.experiments._positions import (
     of_zero,
     offset_variance,
 )
-from theorykit.tasks import ALGORITHMIC, LANGUAGES, UniqueCopy
+from theorykit.tasks import ALGORITHMIC, LANGUAGES
 
 COLUMNS = ("acc_1_50", "acc_51_100", "acc_101_150")
 
@@ -104,13 +104,15 @@ SMALL_ALGORITHMIC = {
         ("bin_majority", p): small(ALGORITHMIC["bin_majority"], p, 1, 1, 16, batch=64)
         for p in POSITIONS
     },
-    **{("unique_copy", p): small(UniqueCopy(36), p, 2, 1, 64, trained=12) for p in POSITIONS},
-    **{("parity", p): small(ALGORITHMIC["parity"], p, 2, 2, 32, trained=16) for p in POSITIONS},
+    **{
+        ("parity", p): small(ALGORITHMIC["parity"], p, 2, 2, 32, trained=8, steps=3_000)
+        for p in POSITIONS
+    },
 }
 SMALL_LANGUAGES = {
-    (name, positions): small(LANGUAGES[name], positions, 2, 2, 32, trained=trained)
-    for name, trained in dict(d2=50, aa_star=50, tomita4=50, **{"012_02": 50}).items()
-    for positions in POSITIONS
+    (name, p): small(LANGUAGES[name], p, 2, 2, 32, trained=16)
+    for name in ("d2", "tomita4", "012_02")
+    for p in POSITIONS
 }
 
 
@@ -293,7 +295,7 @@ def offset_variances(setting: Setting) -> Finding:
     """How far products of positions in trained heads are from depending on the distance only."""
     names = ["bin_majority", "bin_majority_interleave", "majority", "sort", "unique_copy"]
     rows, numbers = [], {}
-    for name in names if setting.size == "paper" else ["bin_majority", "unique_copy"]:
+    for name in names if setting.size == "paper" else names[:1]:
         plan = algorithmic_plan(name, "APE", setting.size)
         found = variances(plan, setting, name)
         numbers[name] = found["offset"].tolist()
