@@ -1,1 +1,1 @@
-"""Understanding Length Generalization in Transformers (Huang et al., 2025)."""
+"""A Formal Framework for Understanding Length Generalization in Transformers (2024)."""
