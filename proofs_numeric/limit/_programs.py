@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from theorykit import crasp
-from theorykit.tasks import Algorithmic, Majority
+from theorykit.tasks import Majority
 
 
 def table(number):
@@ -55,7 +55,7 @@ class Letters(Majority):
     symbols = ("a", "b", "c")
 
 
-def inputs(task: Algorithmic, n):
+def inputs(task, n):
     """Return every input of a length that the task has an answer to."""
     distinct = hasattr(task, "vocabulary")
     choose = itertools.permutations if distinct else _product

@@ -377,7 +377,7 @@ def long_inputs():
 
 def decided(word_length, counted):
     """Whether counts of symbols, with the last symbol, decide majority on words up to a length."""
-    known = {}
+    known: dict[tuple, bool] = {}
     for word in itertools.islice(words(most=word_length), 1, None):
         key = (*(sum(a in set for a in word) for set in counted), word[-1])
         more = word.count("1") >= word.count("0")

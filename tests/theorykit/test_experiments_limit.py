@@ -150,7 +150,7 @@ def test_a_figure_has_prediction_and_published_beside(tmp_path, monkeypatch):
     found = figure(Setting(), "languages", "table2", plan)
     assert [row["C-RASP"] for row in found.rows] == ["yes", "yes"]
     assert found.rows[0]["published"] == "1.00 1.00 1.00"
-    assert found.rows[0]["bin ..12"] == 1.0
+    assert found.rows[0]["bin 3"] == 1.0
     assert found.numbers["without"] == []
     found.plot(tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 1000
