@@ -84,13 +84,13 @@ def algorithmic():
     tier="slow",
 )
 def parity():
-    """Parity, trained to length 8 with positions, is guessed at up to three times that.
+    """Parity, trained to length 8 with positions, fails at up to three times that.
 
-    Guessing has one half.
+    On more than a tenth of the examples; guessing fails on half.
     """
     return experiment(
         measure=beyond("algorithmic_plan", "parity", "APE"),
-        at_most=0.75,
+        at_most=0.9,
         control=dict(at_least=0.9),
     )
 
