@@ -60,7 +60,7 @@ class Places(NamedTuple):
       alone: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
         its feature is that of the position.
       pairs: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
-        once; cells: (p,) entries of the matrix that they add to, beyond its end for padding.
+        once; cells: (2, p) entries of the matrix that they add to, beyond its end for padding.
     """
 
     names: Array
@@ -221,7 +221,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     n1 = len(rows)
     places = lay_out(rows if y is None else np.concatenate([rows, columns]), n1)
     n, k = places.tokens.shape
-    features = n * (k + len(places.dense)) + places.cells.size // 4
+    features = n * (k + len(places.dense)) + places.pairs.shape[1] // 4
     blocks = -(-draws // max(1, BLOCK // features))
     size = -(-draws // blocks)
     one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, size)
@@ -269,7 +269,7 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         phis = [features(*both) for both in zip(cut, a, strict=True)]
         gram = [g + phis[i] @ phis[j].T for g, (i, j) in zip(gram, matched, strict=True)]
         whole = jnp.concatenate(a)
-        if places.cells.size:
+        if places.pairs.size:
             at = whole.reshape(n * k, size)
             pairs = pairs + jnp.sum(at[places.pairs[0]] * at[places.pairs[1]], -1)
         if n1 < n and phi is not None:
@@ -278,13 +278,13 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
             own = own + jnp.einsum("nib,nij,njb->n", whole, seen, whole, optimize="optimal")
         return gram, pairs, own
 
-    start = zeros(n, n1, dtype), jnp.zeros(places.cells.shape, dtype), jnp.zeros(n, dtype)
+    start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
     gram, pairs, own = jax.lax.fori_loop(0, blocks, block, start)
     mean = matrix(gram, n, n1)
-    shape = mean.shape
-    mean = mean.ravel().at[places.cells].add(pairs, mode="drop").reshape(shape)
+    row, column = places.cells
+    mean = mean.at[row, column].add(pairs, mode="drop")
     if n1 == n:
-        mean = jnp.triu(mean) + jnp.triu(mean, 1).T
+        mean = mean.at[column, row].add(jnp.where(row == column, 0, pairs), mode="drop")
     mean = mean / draws
     if phi is None:
         return mean
@@ -292,7 +292,7 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
     return phi.dual(var1[:, None], mean, var2)
 
 
-@jax.jit
+@partial(jax.jit, donate_argnums=(0, 1))
 def _welford(mean, square, value, number):
     delta = value - mean
     mean = mean + delta / number
@@ -333,7 +333,7 @@ def lay_out(strings: np.ndarray, n1: int) -> Places:
         dense=dense.astype(np.int32),
         alone=alone.astype(np.float32),
         pairs=np.stack([_padded(p, 0) for p in pairs]).astype(np.int32),
-        cells=_padded(cells, n1 * (n if both else n - n1)).astype(np.int32),
+        cells=np.stack([_padded(c, n) for c in cells]).astype(np.int32),
     )
 
 
@@ -351,9 +351,8 @@ def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> tuple[np.ndarray, n
     second = place[np.repeat(np.repeat(start, size), own) + within]
     row, column = first // k, second // k
     keep = row <= column if n1 == n else (row < n1) & (column >= n1)
-    first, second, row, column = (a[keep] for a in (first, second, row, column))
-    cells = row * n + column if n1 == n else row * (n - n1) + column - n1
-    return np.stack([first, second]), cells
+    cells = np.stack([row, column - (n1 if n1 < n else 0)])
+    return np.stack([first, second])[:, keep], cells[:, keep]
 
 
 def _padded(values: np.ndarray, fill: int) -> np.ndarray:
