@@ -118,11 +118,13 @@ def disjointness():
     return exhaustive(predicate=decided, universe=universe, control=dict(predicate=different))
 
 
-def drawn(d, n=4096):
-    """Return samples, and the codes of the templates that they were made from."""
+@functools.cache
+def drawn(name, n=1024):
+    """Return a distribution, samples of it, and the codes of the templates they were made from."""
+    d = Distribution(getattr(families, name)(), symbols=9)
     found = quick(lambda key: d.sample(key, n))(jax.random.key(0))
     found = jax.tree.map(np.asarray, found)
-    return found, d.codes()[found.template]
+    return d, found, d.codes()[found.template]
 
 
 def is_substituted(d, found, codes):
@@ -151,8 +153,7 @@ def data():
 
     def build(swap):
         def made(name):
-            d = Distribution(getattr(families, name)(), symbols=9)
-            found, codes = drawn(d)
+            d, found, codes = drawn(name)
             if name == "programs":
                 labels = np.array([t.label for t in d.templates])[found.template]
                 return d, found, codes, labels * (-1 if swap else 1)
