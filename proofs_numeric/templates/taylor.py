@@ -177,7 +177,8 @@ def table_by_series():
     """The expansions give the derivatives of pairs of strings of two and three tokens.
 
     Against the power series of both softmaxes, averaged over the Gaussians monomial by monomial,
-    in fractions; all pairs of length two up to the order (4, 2), some others. Control: the order (2, 0) for (2, 2).
+    in fractions; all pairs of length two up to the order (4, 2), some others. Control: the order
+    (2, 0) for (2, 2).
     """
     orders = [row[:2] for row in TABLE]
     cases = [(x, y, *order) for order in orders[:4] for x, y in pairs(2)]
@@ -213,7 +214,7 @@ def table_by_draws():
 
     At (2, 2), strings of three tokens. Control: those of a pair that repeats otherwise.
     """
-    x, y, other = np.array([0, 1, 0]), np.array([0, 2, 2]), np.array([2, 2, 0])
+    x, y, other = np.array([0, 1, 0]), np.array([0, 2, 2]), np.array([2, 0, 2])
     value = lambda y: float(template_derivative(x.tolist(), y.tolist(), 2, 2))
 
     def derivative(key):
