@@ -497,8 +497,8 @@ def kernel_is_analytic_repaired():
     density of the scores carries the dependence on beta; it is singular at |arg beta| = pi / 4.
     Control: roots that grow like n.
     """
-    root = lambda n: around(1.0, n) ** (1 / n)
+    root = lambda n: around()[n] ** (1 / n)
     return rate(
-        measure=root, at=(6, 12, 24, 48), exponent=0.0, tolerance=0.35,
+        measure=root, at=(16, 24, 32), exponent=0.0, tolerance=0.35,
         control=dict(exponent=1.0),
     )  # fmt: skip
