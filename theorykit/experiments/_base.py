@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 SIZES = ("cpu", "paper")
-PAPERS = ("capture",)
+PAPERS = ("capture", "templates")
 
 _known: dict[tuple[str, str], "Experiment"] = {}
 
