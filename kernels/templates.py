@@ -244,8 +244,8 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
     panels, matched = tiling(n, n1)
     scale = jnp.sqrt(places.alone + jnp.asarray(gamma, dtype) ** 2)
     for_symbols, for_positions = jax.random.split(jax.random.fold_in(key, r))
-    normal = lambda key: lambda i: jax.random.normal(jax.random.fold_in(key, i), (draws,), dtype)
     draws = blocks * size
+    normal = lambda key: lambda i: jax.random.normal(jax.random.fold_in(key, i), (draws,), dtype)
     zeta = jax.vmap(normal(for_symbols))(places.names)
     p = gamma * jax.vmap(normal(for_positions))(jnp.arange(k, dtype=jnp.uint32))
     zeta, p = (z.reshape(-1, blocks, size).transpose(1, 0, 2) for z in (zeta, p))

@@ -358,7 +358,7 @@ def derivatives_bounded_repaired():
     """
 
     def lhs(beta, gamma, zeta, other, p):
-        f = lambda at: product_of_softmaxes(*at, zeta, other, p)
+        f = lambda at: product_of_softmaxes(at[0], at[1], zeta, other, p)
         at = jnp.stack([beta, gamma])
         return jax.grad(f)(at), jax.hessian(f)(at)
 
@@ -395,7 +395,7 @@ def kernel_derivatives_bounded():
     8 / k^3 1'XY'1 = 0, but for ab and ab it is 2. The printed bound follows from that of Lemma
     G.9 only without the means of the norms of zeta and p. Control: derivatives that are 1.
     """
-    zero = lambda shift: lambda pair: template_derivative(*pair.split(), 2, 2) == shift
+    zero = lambda shift: lambda pair: template_derivative(pair[:2], pair[3:], 2, 2) == shift
     return exhaustive(
         predicate=zero(0), universe=["aa aa", "ab ab"], control=dict(predicate=zero(1))
     )

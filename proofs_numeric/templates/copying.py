@@ -172,7 +172,7 @@ CASES = [
     for gamma2 in (0, 1, 4)
     for rates in ((1, 0, 0, 0), (0, 1, 2, 0), (1, 1, 1, 1))
 ]
-slope = lambda case: test_slope(*case, plain_kernel)
+slope = lambda case: test_slope(case[0], case[1], case[2], case[3], plain_kernel)
 
 
 @claim(

@@ -47,7 +47,7 @@ def series(n):
 
     cos(kU + c) = cos c cos kU - sin c sin kU; odd moments vanish; cos^2 c = (1 + C) / 2.
     """
-    total = {}
+    total: dict = {}
     for i in range(2 * n + 1):
         j = 2 * n - i
         sign = power_of(-1, i // 2 + j // 2)
@@ -64,7 +64,7 @@ def closed_form(n, factor=2):
 
     **Arguments:** `factor`: what (a + b) is divided by.
     """
-    total = {}
+    total: dict = {}
     for l in range(n + 1):
         m = n - l
         for i in range(m + 1):
@@ -199,7 +199,7 @@ def degenerate():
     At k = 0 all entries are cos^2 c. For the kernel here the determinant also changes its sign in
     c at k = 1. Control: c = pi / 4 alone, where it does not.
     """
-    determinant = lambda built, k, c: np.linalg.det(after(*built, k, c))
+    determinant = lambda built, k, c: np.linalg.det(after(built[0], built[1], built[2], k, c))
 
     def crosses(built, angles):
         signs = {np.sign(determinant(built, 1.0, c)) for c in angles}

@@ -5,7 +5,6 @@ printed and here, are in `theorykit.experiments.templates`.
 """
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -276,9 +275,9 @@ def gpt2():
     )
 
 
-GPT2 = functools.partial(
-    dict, vocabulary=50257, width=768, depth=12, heads=12, mlp="two", activation="gelu",
-    norm="layer", residual=True, positions="learned", max_tokens=1024, causal=True, tied=True,
+GPT2 = dict(
+    vocabulary=50257, width=768, depth=12, heads=12, mlp="two", activation="gelu", norm="layer",
+    residual=True, positions="learned", max_tokens=1024, causal=True, tied=True,
     parameterisation="standard", readout="tokens", scalars=(0.0, 0.0),
 )  # fmt: skip
 """What `nets.Transformer` takes for GPT-2 small with the 288 scalars, but for gains and biases."""

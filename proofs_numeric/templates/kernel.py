@@ -361,7 +361,7 @@ def matrix_of_mlps():
 
     Remark I.6 prints it without the condition. Control: without it, for templates with a token.
     """
-    agree = lambda pair: agreements(*two_strings(*pair, "AB", "CD")) == 0
+    agree = lambda pair: agreements(*two_strings(pair[0], pair[1], "AB", "CD")) == 0
     words = lambda letters: ["".join(z) for z in itertools.product(letters, repeat=3)]
     return exhaustive(
         predicate=agree,
@@ -411,6 +411,9 @@ def matrix_nonsingular():
     )
 
 
+DRAWN = lambda key: dict(key=key, draws=1024, replicates=1)
+
+
 @claim(
     "templates.F1.nondegenerate",
     ref="Lemmas 3.7 and F.1, eq. (10)",
@@ -432,7 +435,7 @@ def nondegenerate():
             found = []
             for z in codes:
                 x, y = (np.where(z < 0, start - z, z) for start in (20, 40))
-                N = template_attention(x, y, 8.0, 1.0, key=key, draws=1024, replicates=1).nngp
+                N = jnp.asarray(template_attention(x, y, 8.0, 1.0, **DRAWN(key)).nngp)
                 N = (N + N.T) / 2
                 i, j = np.triu_indices(len(z), 1)
                 found.append(N[i, i] + N[j, j] - 2 * N[i, j])
@@ -443,7 +446,7 @@ def nondegenerate():
     def same(key):
         z = np.array([[-1, -2, 0]])
         x, y = (np.where(z < 0, start - z, z) for start in (20, 40))
-        N = template_attention(x, y, 8.0, 1.0, key=key, draws=1024, replicates=1).nngp
+        N = jnp.asarray(template_attention(x, y, 8.0, 1.0, **DRAWN(key)).nngp)
         return 2 * (N - N)[0]
 
     return expectation(

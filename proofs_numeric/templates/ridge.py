@@ -406,8 +406,8 @@ def unseen_error(key, n, symbols, mlp=False, tests=64):
     train = jax.tree.map(np.asarray, d.sample(for_train, int(n)))
     test = jax.tree.map(np.asarray, d.held_out(2 * tests).sample(for_test, tests))
     x = np.concatenate([train.x, test.x])
-    K = template_mlp(x) if mlp else template_transformer(x, key=for_kernel, **KERNEL)
-    K = np.asarray(K.nngp, float)
+    kernel = template_mlp(x) if mlp else template_transformer(x, key=for_kernel, **KERNEL)
+    K = np.asarray(kernel.nngp, float)
     n = int(n)
     predicted = K[n:, :n] @ np.linalg.solve(K[:n, :n] + 0.01 * np.eye(n), train.y)
     return np.sqrt(np.mean((predicted - test.y) ** 2))
@@ -477,8 +477,8 @@ def learned(name, n=1024):
     x = np.concatenate([train.x, test.x])
     options = KERNEL | dict(draws=8192, activation=activations.Cos(0.5, 0.5))
     found = []
-    for K in (template_transformer(x, key=jax.random.key(2), **options), template_mlp(x)):
-        K = np.asarray(K.nngp, float)
+    for kernel in (template_transformer(x, key=jax.random.key(2), **options), template_mlp(x)):
+        K = np.asarray(kernel.nngp, float)
         f = K[n:, :n] @ np.linalg.solve(K[:n, :n] + 1e-3 * np.eye(n), train.y)
         found.append(float(np.mean((f - test.y) ** 2)))
     return found

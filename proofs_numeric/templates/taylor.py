@@ -85,7 +85,7 @@ def power_of(base, exponent):
 
 def added(*polynomials):
     """Return the sum of polynomials, dictionaries from exponents to coefficients."""
-    total = {}
+    total: dict = {}
     for polynomial in polynomials:
         for exponents, c in polynomial.items():
             total[exponents] = total.get(exponents, Fraction(0)) + c
@@ -94,7 +94,7 @@ def added(*polynomials):
 
 def times(p, q, factor=1):
     """Return the product of two polynomials and a number."""
-    total = {}
+    total: dict = {}
     for (a, c), (b, d) in itertools.product(p.items(), q.items()):
         both = tuple(i + j for i, j in zip(a, b, strict=True))
         total[both] = total.get(both, Fraction(0)) + factor * c * d

@@ -78,10 +78,9 @@ def network(kind: str, task: Distribution, budget: Budget, **options: Any) -> Ca
     vocabulary = task.vocabulary + 2 * HELD_OUT
     if kind == "transformer":
         plain = budget.transformer(**options)
-        outputs = dict(tied=True, outputs=vocabulary) if symbol else dict(outputs=1)
-        return lambda rngs: nets.Transformer(
-            vocabulary=vocabulary, max_tokens=task.length, rngs=rngs, **outputs, **plain
-        )
+        plain |= dict(vocabulary=vocabulary, max_tokens=task.length)
+        plain |= dict(tied=True, outputs=vocabulary) if symbol else dict(outputs=1)
+        return lambda rngs: nets.Transformer(rngs=rngs, **plain)
     dense = dict(width=4 * budget.width, depth=2, parameterisation="standard", **options)
     if kind == "mlp":
         return lambda rngs: nets.MLP(vocabulary=vocabulary, tokens=task.length, rngs=rngs, **dense)
@@ -358,7 +357,7 @@ def tasks() -> dict[str, Sequence[Template]]:
 @experiment("templates", "fig17", ref="Fig. 17")
 def difficulty(setting: Setting) -> Finding:
     """A transformer on the simple tasks."""
-    lines = {name: ("transformer", found, {}) for name, found in tasks().items()}
+    lines: dict[str, Curve] = {n: ("transformer", found, {}) for n, found in tasks().items()}
     return curves(lines, BUDGETS[setting.size], setting, "tasks differ; all improve with n")
 
 

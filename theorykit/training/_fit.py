@@ -162,19 +162,19 @@ def fit(
         if task is None
         else OnTask(task, batch, length, evaluate)
     )
-    if each:
+    if each and isinstance(problem, OnData):
         _check_each(problem, len(numbers))
     if mesh is not None:
         _check_mesh(mesh, len(numbers), problem.batches())
     _check_positions(make, problem)
 
     root = jax.random.key(key) if isinstance(key, int | np.integer) else key
-    each = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
+    keys = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
     program = Program(
         make,
         problem,
         optimizer,
-        each(jnp.asarray(numbers, jnp.uint32)),
+        keys(jnp.asarray(numbers, jnp.uint32)),
         stop,
         train,
         None if state is None else state.parameters(),
