@@ -49,7 +49,7 @@ AB = dict(scalars=(1.0, 1.0))
 NETWORK = "transformer"
 
 
-def better(found, options, n=128, kind=NETWORK, other=NETWORK, others=None, by=0.05):
+def better(found, options, n=256, kind=NETWORK, other=NETWORK, others=None, by=0.05):
     """Return the check: one network's loss is less than another's on the same samples."""
     return experiment(
         measure=gain(found, n, kind, options, other, others or {}),
@@ -65,7 +65,7 @@ def better(found, options, n=128, kind=NETWORK, other=NETWORK, others=None, by=0
     tier="slow",
 )
 def programs():
-    """On the programs of Fig. 2, 128 samples: with a the error on unseen symbols is lower.
+    """On the programs of Fig. 2, 256 samples: with a the error on unseen symbols is lower.
 
     Control: it is higher.
     """
@@ -79,7 +79,7 @@ def programs():
     tier="slow",
 )
 def symbol_programs():
-    """On the programs of Fig. 3, 128 samples: with a and b the loss is lower. Control: higher."""
+    """On the programs of Fig. 3, 256 samples: with a and b the loss is lower. Control: higher."""
     return better(families.symbol_programs(), AB)
 
 
@@ -131,12 +131,12 @@ def copying_succeeds():
     tier="slow",
 )
 def difficulty():
-    """With a I, b I and 128 samples its loss is lower. Control: higher."""
+    """With a I, b I and 256 samples its loss is lower. Control: higher."""
 
     def measure(key, progress):
-        easy = losses(NETWORK, families.aba_abb(), 128, key, **AB)
+        easy = losses(NETWORK, families.aba_abb(), 256, key, **AB)
         progress(0.5)
-        return losses(NETWORK, families.majority(5), 128, key, **AB) - easy
+        return losses(NETWORK, families.majority(5), 256, key, **AB) - easy
 
     return experiment(measure=measure, at_least=0.05, control=dict(at_most=0.0))
 
@@ -168,7 +168,7 @@ def regular_tokens():
     tier="slow",
 )
 def architectures():
-    """αβα against αββ, 128 samples: with a I, b I the error is below an MLP's. Control: above."""
+    """αβα against αββ, 256 samples: with a I, b I the error is below an MLP's. Control: above."""
     return better(families.aba_abb(), AB, other="mlp", by=0.2)
 
 
@@ -179,7 +179,7 @@ def architectures():
     tier="slow",
 )
 def majority():
-    """Majority of length 3, 128 samples. Control: they raise it."""
+    """Majority of length 3, 256 samples. Control: they raise it."""
     return better(families.majority(3), AB)
 
 
@@ -190,7 +190,7 @@ def majority():
     tier="slow",
 )
 def augmented():
-    """αβα against αββ, 128 samples: its error is lower by half of chance. Control: higher."""
+    """αβα against αββ, 256 samples: its error is lower by half of chance. Control: higher."""
     return better(families.aba_abb(), {}, kind="incidence", other="mlp", by=0.5 * CHANCE)
 
 
@@ -201,9 +201,9 @@ def augmented():
     tier="slow",
 )
 def mlps():
-    """An MLP's error at 128 samples is at least 0.95 of chance. Control: at most 0.9."""
+    """An MLP's error at 256 samples is at least 0.95 of chance. Control: at most 0.9."""
     return experiment(
-        measure=lambda key, progress: losses("mlp", families.aba_abb(), 128, key),
+        measure=lambda key, progress: losses("mlp", families.aba_abb(), 256, key),
         at_least=0.95 * CHANCE,
         control=dict(at_most=0.9 * CHANCE),
     )

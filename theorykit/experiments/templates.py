@@ -55,8 +55,8 @@ class Budget:
 
 BUDGETS = {
     "cpu": Budget(
-        samples=(32, 64, 128), trials=3, steps=200, every=20, rates=(2e-3,), width=32,
-        heads=2, head_size=16, mlp_width=64,
+        samples=(64, 128, 256), trials=4, steps=200, every=20, rates=(1e-3,), width=32,
+        heads=4, head_size=16, mlp_width=64,
     ),
     "paper": Budget(
         samples=(64, 128, 256, 512, 1024, 2048), trials=5, steps=1000, every=10,
