@@ -445,25 +445,27 @@ def generalises():
     tier="slow",
 )
 def generalises_with_diversity():
-    """At 512 samples the error falls with the alphabet, until n limits it.
+    """At 512 samples the error falls with the alphabet, at least like rho^(-1/2), while n allows.
 
-    The bound only says that it is at most a sum of two roots; that it falls at all, by more than
-    rho^(-0.1), is what is tested. Control: an MLP's kernel.
+    Same/different over 8 to 64 symbols; from there on n limits it. Control: at least like 1 / rho.
     """
     return rate(
         measure=lambda key, m: unseen_error(key, 512, m),
         at=(8, 16, 32, 64),
-        at_most=-0.1,
-        tolerance=0.0,
+        at_most=-0.5,
+        tolerance=0.05,
         replicates=6,
         vectorize=False,
-        control=dict(measure=lambda key, m: unseen_error(key, 512, m, mlp=True)),
+        control=dict(at_most=-1.0),
     )
 
 
 @functools.cache
 def learned(name, n=1024):
-    """Return the mean squared errors on unseen symbols of K_trans and of an MLP's kernel."""
+    """Return the mean squared errors on unseen symbols of K_trans and of an MLP's kernel.
+
+    Over the variance of the labels, so that 1 is chance: majority has more labels -1.
+    """
     tasks = {
         "same/different": families.same_different(),
         "programs": families.programs(),
@@ -480,15 +482,16 @@ def learned(name, n=1024):
     for kernel in (template_transformer(x, key=jax.random.key(2), **options), template_mlp(x)):
         K = np.asarray(kernel.nngp, float)
         f = K[n:, :n] @ np.linalg.solve(K[:n, :n] + 1e-3 * np.eye(n), train.y)
-        found.append(float(np.mean((f - test.y) ** 2)))
+        found.append(float(np.mean((f - test.y) ** 2) / np.var(test.y)))
     return found
 
 
 @claim(
     "templates.3.4.tasks",
     ref="Theorem 3.4, remark I.6",
-    statement=r"\mathbb E[(\hat f(x) - f_*(z))^2] < 0.05 \text{ for } K_{\mathrm{trans}},\ "
-    r"\approx 1 \text{ for an MLP's kernel}",
+    statement=r"\mathbb E[(\hat f(x) - f_*(z))^2] < 0.05\, \mathrm{Var}\, y \text{ for } "
+    r"K_{\mathrm{trans}},\ "
+    r"\approx \mathrm{Var}\, y \text{ for an MLP's kernel}",
     tier="slow",
 )
 def learns_the_tasks():
@@ -497,7 +500,7 @@ def learns_the_tasks():
     Same/different, the programs of Fig. 2, majority of length 3. Control: the MLP's kernel learns.
     """
     return exhaustive(
-        predicate=lambda name: learned(name)[0] < 0.05 and learned(name)[1] > 0.8,
+        predicate=lambda name: learned(name)[0] < 0.05 and learned(name)[1] > 0.9,
         universe=["same/different", "programs", "majority"],
-        control=dict(predicate=lambda name: learned(name)[1] < 0.8),
+        control=dict(predicate=lambda name: learned(name)[1] < 0.9),
     )
