@@ -128,7 +128,7 @@ def kernel_of_finite_networks():
         return jnp.sqrt(jax.lax.map(one, jax.random.split(key, 128), batch_size=8).mean())
 
     return rate(
-        measure=distance, at=(8, 16, 32, 64), exponent=-0.5, replicates=8, batch=1,
+        measure=distance, at=(8, 16, 32, 64), exponent=-0.5, replicates=16, batch=1,
         tolerance=0.15, control=dict(exponent=0.0),
     )  # fmt: skip
 
