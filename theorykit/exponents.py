@@ -26,15 +26,19 @@ def slopes(sizes: Any, values: Any) -> np.ndarray:
     return np.log(np.asarray(values)) @ x / (x @ x)
 
 
-def replicated(sizes: Any, values: Any) -> Exponent:
-    """Return the mean slope over independent rows of values, with its t interval."""
+def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
+    """Return the mean of independent numbers, two or more, and the ends of its t interval."""
     from scipy.special import stdtrit
 
-    found = slopes(sizes, values)
-    error = found.std(ddof=1) / math.sqrt(len(found))
-    reach = float(stdtrit(len(found) - 1, (1 + CONFIDENCE) / 2) * error)
-    mean = float(found.mean())
-    return Exponent(mean, mean - reach, mean + reach)
+    stderr = values.std(ddof=1) / math.sqrt(len(values))
+    reach = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * stderr)
+    middle = float(values.mean())
+    return middle, middle - reach, middle + reach
+
+
+def replicated(sizes: Any, values: Any) -> Exponent:
+    """Return the mean slope over independent rows of values, with its t interval."""
+    return Exponent(*mean(slopes(sizes, values)))
 
 
 def exact(sizes: Any, values: Any) -> Exponent:

@@ -54,7 +54,7 @@ def faster(name):
 def induction_is_captured():
     """Samples to re-reach 95% accuracy up to 4 T0 grow more slowly than in proportion to T - T0.
 
-    Their exponent in log(T / T0), 1 for a logarithm, is below that of a line.
+    Their exponent in log(T / T0), 1 for a logarithm, is below that of a line. Control: above.
     """
     return slower("induction")
 
@@ -66,7 +66,7 @@ def induction_is_captured():
     tier="slow",
 )
 def sorting_is_captured():
-    """The same for sorting, up to 4 T0."""
+    """The same for sorting, up to 4 T0. Control: faster than T - T0."""
     return slower("sorting")
 
 
@@ -77,7 +77,10 @@ def sorting_is_captured():
     tier="slow",
 )
 def shortest_paths_are_not_captured():
-    """Samples to re-reach 60% of graphs without an error, up to 2 T0, grow faster than T - T0."""
+    """Samples to re-reach 60% of graphs without an error, up to 2 T0, grow faster than T - T0.
+
+    Control: more slowly.
+    """
     return faster("spp")
 
 
@@ -88,5 +91,5 @@ def shortest_paths_are_not_captured():
     tier="slow",
 )
 def minimum_cuts_are_not_captured():
-    """The same for minimum cuts."""
+    """The same for minimum cuts. Control: more slowly than T - T0."""
     return faster("mincut")

@@ -487,7 +487,8 @@ def mean_edges(T, degree):
 def edges_printed():
     """The tasks' graphs have on the order of T log T edges: up to T = 10^9, a ratio within half.
 
-    They have alpha T / 2: the degree at which a giant component appears is a constant. Section 6
+    The witness is about this constant; that no other one does is `.bound`: there are less than
+    alpha T / 2, and the degree alpha at which a giant component appears is a constant. Section 6
     draws graphs there, then counts edges "at the critical connectivity threshold", where all nodes
     are connected and the degree is log T. Footnote 1 (SPP is solved in O(T)) is about the former.
     Both bounds O(T log T) on the search's time stand. Control: T^1.5 log T.
@@ -500,6 +501,25 @@ def edges_printed():
         rhs=lambda T: mean_edges(T, giant),
         over=inputs(T=interval(SMALLEST, 1e9)),
         control=dict(lhs=grows(1.5)),
+    )
+
+
+@claim(
+    "capture.rgg.edges.bound",
+    ref="Sec. 6",
+    statement=r"\mathbb E[E(X)] \le \tfrac{\alpha}{2} (T + 2) \text{ for any } \alpha",
+)
+def edges_at_most():
+    """However T grows there are at most alpha / 2 edges a node, so none of order T log T.
+
+    Not in the paper. Control: 0.9 of that, which large graphs exceed.
+    """
+    most = lambda share: lambda T, alpha: share * alpha * (T + 2) / 2
+    return inequality(
+        lhs=lambda T, alpha: mean_edges(T, lambda T: alpha),
+        rhs=most(1.0),
+        over=inputs(T=interval(SMALLEST, 1e9), alpha=interval(1, 6)),
+        control=dict(rhs=most(0.9)),
     )
 
 

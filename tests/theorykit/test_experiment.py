@@ -1,9 +1,11 @@
 import dataclasses
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from theorykit.checks import ClaimError, experiment
+from theorykit.claims import float64
 from theorykit.results import Evidence, Verdict
 
 
@@ -27,6 +29,18 @@ def test_the_interval_decides(trial, target, verdict):
     assert (found.verdict, found.evidence) == (verdict, Evidence.trained)
     low, high = found.interval
     assert low < found.estimate < high
+
+
+def test_networks_train_in_their_own_precision(trial):
+    seen = []
+
+    def measure(key, progress):
+        seen.append(jnp.zeros(()).dtype)
+        return np.array([0.5, 0.51])
+
+    with float64():
+        experiment(measure=measure, at_most=1.0).test(trial)
+    assert seen == [jnp.float32]
 
 
 def test_the_control_does_not_train_again(trial):

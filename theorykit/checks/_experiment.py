@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit import exponents
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.results import Evidence, Outcome, Verdict
 
@@ -22,8 +23,9 @@ class Experiment(Check):
     **Arguments:**
 
     - `measure`: trains networks; takes a key and a function to call with the share done, and
-      returns an array with one number a seed. Its control trains nothing anew, if `measure` is
-      the same.
+      returns an array with one number a seed. It is called outside the float64 scope of the other
+      checks, so that networks train as they do elsewhere. Its control trains nothing anew, if
+      `measure` is the same.
     - `at_most`, `at_least`: exactly one of them, or `between`, a pair.
     - `confidence`: of the interval.
     """
@@ -47,12 +49,7 @@ class Experiment(Check):
 
     def test(self, trial: Trial) -> Outcome:
         """Train once for the claim and its control, and compare."""
-        from scipy.special import stdtrit
-
-        values = trial.remember(
-            ("experiment", self.measure),
-            lambda: np.asarray(self.measure(trial.key, trial.progress)),
-        )
+        values = trial.remember(("experiment", self.measure), lambda: self._trained(trial))
         if values.ndim != 1 or len(values) < 2:
             raise ClaimError(
                 f"an experiment returns a number a seed, two seeds or more, not {values.shape}."
@@ -67,17 +64,20 @@ class Experiment(Check):
                 len(values),
                 f"{int((~np.isfinite(values)).sum())} of {len(values)} seeds have no result.",
             )
-        mean, stderr = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
-        reach = float(stdtrit(len(values) - 1, (1 + self.confidence) / 2)) * stderr
+        mean, *ends = exponents.mean(values, self.confidence)
         low, high = self._predicted()
-        interval = (float(mean - reach), float(mean + reach))
+        interval = (ends[0], ends[1])
         inside = low <= interval[0] and interval[1] <= high
         outside = interval[1] < low or high < interval[0]
         verdict = Verdict.holds if inside else Verdict.refuted if outside else Verdict.inconclusive
         note = f"Mean {mean:.4g} over {len(values)} seeds, predicted {self._wanted()}."
-        return Outcome(
-            verdict, self.evidence, len(values), note, estimate=float(mean), interval=interval
-        )
+        return Outcome(verdict, self.evidence, len(values), note, estimate=mean, interval=interval)
+
+    def _trained(self, trial: Trial) -> np.ndarray:
+        import jax
+
+        with jax.enable_x64(False):
+            return np.asarray(self.measure(trial.key, trial.progress))
 
     def _predicted(self) -> tuple[float, float]:
         if self.between is not None:

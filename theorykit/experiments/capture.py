@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit import exponents
 from theorykit.experiments._base import Finding, Setting, experiment
 
 
@@ -131,16 +132,11 @@ def growth(lengths: Sequence[int], first: int, samples: np.ndarray) -> dict[str,
 
 
 def _spread(values: np.ndarray) -> dict[str, Any]:
-    """Return the mean of the known values with its 95% interval."""
-    from scipy.special import stdtrit
-
+    """Return the mean of the known values with its 95% interval; NaN for fewer than two."""
     known = values[np.isfinite(values)]
-    mean = float(known.mean()) if len(known) else float("nan")
-    reach = float("nan")
-    if len(known) > 1:
-        stderr = known.std(ddof=1) / np.sqrt(len(known))
-        reach = float(stdtrit(len(known) - 1, 0.975) * stderr)
-    return {"values": values.tolist(), "mean": mean, "interval": (mean - reach, mean + reach)}
+    nothing = (float("nan"),) * 3
+    mean, low, high = exponents.mean(known, 0.95) if len(known) > 1 else nothing
+    return {"values": values.tolist(), "mean": mean, "interval": (low, high)}
 
 
 def carry_over(plan: Plan, setting: Setting, what: str, printed: str) -> Finding:
