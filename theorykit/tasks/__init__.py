@@ -1,19 +1,51 @@
 """Problems that the papers train on: samplers in JAX, with their losses and metrics."""
 
+from theorykit.tasks._algorithmic import ALGORITHMIC as ALGORITHMIC
+from theorykit.tasks._algorithmic import Addition as Addition
+from theorykit.tasks._algorithmic import Algorithmic as Algorithmic
+from theorykit.tasks._algorithmic import BinaryMajority as BinaryMajority
+from theorykit.tasks._algorithmic import BinaryMajorityInterleave as BinaryMajorityInterleave
+from theorykit.tasks._algorithmic import Majority as Majority
+from theorykit.tasks._algorithmic import Parity as Parity
+from theorykit.tasks._algorithmic import RepeatCopy as RepeatCopy
+from theorykit.tasks._algorithmic import Sort as Sort
+from theorykit.tasks._algorithmic import UniqueCopy as UniqueCopy
 from theorykit.tasks._base import Sample as Sample
 from theorykit.tasks._base import Task as Task
 from theorykit.tasks._base import regression as regression
 from theorykit.tasks._geometric import MinCut as MinCut
 from theorykit.tasks._geometric import ShortestPath as ShortestPath
+from theorykit.tasks._lengths import AnyLength as AnyLength
+from theorykit.tasks._lengths import LengthBins as LengthBins
+from theorykit.tasks._monoids import in_ac0 as in_ac0
+from theorykit.tasks._monoids import star_free as star_free
+from theorykit.tasks._regular import LANGUAGES as LANGUAGES
+from theorykit.tasks._regular import RegularLanguage as RegularLanguage
 from theorykit.tasks._sequences import InductionHead as InductionHead
 from theorykit.tasks._sequences import Sorting as Sorting
 
 __all__ = [
+    "ALGORITHMIC",
+    "LANGUAGES",
+    "Addition",
+    "Algorithmic",
+    "AnyLength",
+    "BinaryMajority",
+    "BinaryMajorityInterleave",
     "InductionHead",
+    "LengthBins",
+    "Majority",
     "MinCut",
+    "Parity",
+    "RegularLanguage",
+    "RepeatCopy",
     "Sample",
     "ShortestPath",
+    "Sort",
     "Sorting",
     "Task",
+    "UniqueCopy",
+    "in_ac0",
     "regression",
+    "star_free",
 ]

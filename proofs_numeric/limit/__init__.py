@@ -1,0 +1,1 @@
+"""A Formal Framework for Understanding Length Generalization in Transformers (2024)."""

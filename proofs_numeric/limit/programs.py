@@ -1,0 +1,407 @@
+"""Definition 8, Theorem 10, appendices C.1 and C.2: C-RASP and the paper's programs."""
+
+import itertools
+
+import numpy as np
+
+from theorykit import claim, crasp
+from theorykit.checks import construction, exhaustive
+
+PAPER = [
+    "aa_star", "anbncn", "contains_ab", "dyck1", "exists_a", "induction_all", "induction_argmax",
+    "majority", "piecewise_abb",
+]  # fmt: skip
+"""The programs of section 4.2 and appendices C.1 and C.2."""
+
+
+def words(alphabet, n):
+    """Return all strings of length n."""
+    return ["".join(w) for w in itertools.product(alphabet, repeat=n)]
+
+
+def against(right, program, longest, where=lambda w: True):
+    """Return a construction: on all strings up to a length, a program says what an acceptor says.
+
+    **Arguments:** `program`: the name of one that ships, or its text; `where`: keeps strings.
+    """
+    p = crasp.load(program) if program in crasp.library() else crasp.parse(program)
+
+    def build(n):
+        strings = [w for w in words(p.alphabet, n) if where(w)]
+        verdicts = p.accepts(strings).tolist()
+        return [w for w, v in zip(strings, verdicts, strict=True) if v != right(w)][:1]
+
+    return dict(build=build, has=lambda wrong: not wrong, cases=range(longest + 1), complete=True)
+
+
+# Definition 8 ------------------------------------------------------------------------------------
+
+
+@claim(
+    "limit.crasp.language",
+    ref="Definition 8",
+    statement=r"C(i) = \#[j \le i, \psi(i, j)]\, P(j),\ \dots \text{ evaluated at once} = "
+    r"\text{ one by one}",
+)
+def language():
+    """The vectorised evaluator agrees with a direct interpreter on random programs and strings.
+
+    All operations, all positions. Control: masks made strict.
+    """
+
+    def values(seed, strict=False):
+        rng = np.random.default_rng(seed)
+        p = crasp.random_program(rng, "ab")
+        shown = str(p).replace("j <= i]", "j < i]") if strict else str(p)
+        q = crasp.parse(shown)
+        names = list(p.kinds)
+        strings = words("ab", 5)[:: 1 + seed % 5]
+        x = np.array([p.encode(w) for w in strings])
+        at_once = crasp.evaluate(q, x, names)
+        right = [crasp.interpret(p, w) for w in strings]
+        return all(
+            (np.array([r[name] for r in right]) == np.asarray(at_once[name])).all()
+            for name in names
+        )
+
+    return construction(
+        build=values,
+        has=bool,
+        cases=range(2),
+        control=dict(build=lambda seed: values(seed, True)),
+    )
+
+
+@claim(
+    "limit.crasp.language.text",
+    ref="Definition 8",
+    statement=r"\mathrm{parse}(\mathrm{print}(P)) = P",
+)
+def text():
+    """Random programs print as text that parses back, with sugar and without.
+
+    Control: `and` read as `or`.
+    """
+
+    def build(seed, change=lambda t: t):
+        p = crasp.random_program(np.random.default_rng(seed), "ab", 8)
+        return all(crasp.parse(change(str(q))) == q for q in (p, p.core))
+
+    swapped = lambda t: t.replace(" and ", " or ")
+    return construction(
+        build=build,
+        has=bool,
+        cases=range(200),
+        control=dict(build=lambda seed: build(seed, swapped)),
+    )
+
+
+@claim(
+    "limit.39.strict_mask",
+    ref="Proposition 39",
+    statement=r"\#[j < i]\, P(j) = \#[j \le i]\, P(j) - (P(i)\,?\,1 : 0)",
+)
+def strict_mask():
+    """The strict mask is sugar. All truth values up to length 8. Control: nothing subtracted."""
+    members = [w for n in range(1, 9) for w in itertools.product((0, 1), repeat=n)]
+    at = lambda P, i, own: sum(P[:i]) == sum(P[: i + 1]) - own * P[i]
+    return exhaustive(
+        predicate=lambda P: all(at(P, i, 1) for i in range(len(P))),
+        universe=members,
+        control=dict(predicate=lambda P: all(at(P, i, 0) for i in range(len(P)))),
+    )
+
+
+# Theorem 10 and appendix C.1 ---------------------------------------------------------------------
+
+
+def is_balanced(w):
+    """Whether parentheses match."""
+    heights = list(itertools.accumulate(1 if c == "(" else -1 for c in w))
+    return min(heights, default=0) >= 0 and (not heights or heights[-1] == 0)
+
+
+@claim(
+    "limit.crasp.programs.majority",
+    ref="Theorem 10 (1), appendix C.1.1",
+    statement=r"C_1(i) := \#[j \le i]\, Q_1(i),\ C_0(i) := \#[j \le i]\, Q_0(i),\ "
+    r"M(i) := C_1(i) \ge C_0(i)",
+    expect="refuted",
+)
+def majority_printed():
+    """The listing counts Q_1(i), at i and not at j: read so, the last symbol decides.
+
+    Definition 8 has no such operation, and the parser refuses it. Control: with > for >=.
+    """
+    at_i = lambda w, strict: len(w) * (w[-1:] == "1") >= len(w) * (w[-1:] == "0") + strict
+    right = lambda w: w.count("1") >= w.count("0")
+    members = [w for n in range(8) for w in words("01", n)]
+    return exhaustive(
+        predicate=lambda w: at_i(w, 0) == right(w),
+        universe=members,
+        control=dict(predicate=lambda w: at_i(w, 1) == right(w)),
+    )
+
+
+@claim(
+    "limit.crasp.programs.majority.repaired",
+    ref="Theorem 10 (1), appendix C.1.1",
+    statement=r"C_1(i) := \#[j \le i]\, Q_1(j),\ C_0(i) := \#[j \le i]\, Q_0(j),\ "
+    r"M(i) := C_1(i) \ge C_0(i)",
+)
+def majority():
+    """MAJORITY, all strings up to length 12. Control: more 1 than 0."""
+    right = lambda w: w.count("1") >= w.count("0")
+    more = lambda w: w.count("1") > w.count("0")
+    return construction(
+        **against(right, "majority", 12), control=dict(against(more, "majority", 12))
+    )
+
+
+@claim(
+    "limit.crasp.programs.dyck1",
+    ref="Appendix C.1.2",
+    statement=r"\text{Dyck-1 is the language with at least as many ) as (}",
+    expect="refuted",
+)
+def dyck_printed():
+    """The section defines Dyck-1 by MAJORITY's sentence. The program accepts another language.
+
+    Control: the same with more.
+    """
+    right = lambda w: w.count(")") >= w.count("(")
+    more = lambda w: w.count(")") > w.count("(")
+    return construction(**against(right, "dyck1", 6), control=against(more, "dyck1", 6))
+
+
+@claim(
+    "limit.crasp.programs.dyck1.repaired",
+    ref="Theorem 10 (2), appendix C.1.2",
+    statement=r"D(i) := M(i) \land B(i) \text{ accepts the balanced strings}",
+)
+def dyck():
+    """The program accepts the balanced strings, up to length 12. Control: B alone."""
+    equal = lambda w: w.count(")") == w.count("(")
+    return construction(**against(is_balanced, "dyck1", 12), control=against(equal, "dyck1", 12))
+
+
+@claim(
+    "limit.crasp.programs.anbncn",
+    ref="Theorem 10 (3), appendix C.1.3",
+    statement=r"L(i) := G_a(i) \land G_b(i) \land G_{abc}(i) \text{ accepts } a^n b^n c^n",
+)
+def anbncn():
+    """a^n b^n c^n for n >= 0, up to length 9. Control: equal numbers in any order."""
+    right = lambda w: w == "".join(c * (len(w) // 3) for c in "abc")
+    equal = lambda w: w.count("a") == w.count("b") == w.count("c")
+    return construction(**against(right, "anbncn", 9), control=against(equal, "anbncn", 9))
+
+
+@claim(
+    "limit.crasp.programs.contains_ab",
+    ref="Sec. 4.2",
+    statement=r"L(i) := C_{ab}(i) \ge 1 \text{ accepts } \Sigma^* ab \Sigma^*",
+)
+def contains_ab():
+    """The example of section 4.2, up to length 12. Control: an a before a b, not just before."""
+    loose = lambda w: "b" in w and "a" in w[: w.rindex("b")]
+    return construction(
+        **against(lambda w: "ab" in w, "contains_ab", 12),
+        control=against(lambda w: loose(w) and "aab" not in w, "contains_ab", 12),
+    )
+
+
+@claim(
+    "limit.crasp.programs.existential",
+    ref="Appendix C.1.4",
+    statement=r"\overleftarrow\exists A(i) := (\#[j \le i]\, A(j)) \ge 1",
+)
+def existential():
+    """Existence to the left by counting. Control: strictly to the left."""
+    return construction(
+        **against(lambda w: "a" in w, "exists_a", 12),
+        control=against(lambda w: "a" in w[:-1], "exists_a", 12),
+    )
+
+
+def subsequence(letters):
+    """Return the acceptor of Sigma* a_1 Sigma* ... a_n Sigma*."""
+
+    def right(w):
+        rest = iter(w)
+        return all(letter in rest for letter in letters)
+
+    return right
+
+
+def piecewise(letters, strict):
+    """Return the program of appendix C.1.5, with masks as printed or strict but for the last."""
+    lines = ["alphabet: a b"]
+    for k, letter in enumerate(letters):
+        mask = "j < i" if strict and k + 1 < len(letters) else "j <= i"
+        before = f" and L{k - 1}(j)" if k else ""
+        lines.append(f"L{k}(i) := exists[{mask}] (Q_{letter}(j){before})")
+    return "\n".join(lines)
+
+
+PATTERNS = ["ab", "ba", "aa", "aba", "abb", "bbb", "abab"]
+
+
+def all_patterns(strict, right=subsequence):
+    """Return the build: the first string up to length 8 on which a pattern's program is wrong."""
+
+    def build(letters):
+        parts = against(right(letters), piecewise(letters, strict), 8)
+        return [w for n in range(9) for w in parts["build"](n)][:1]
+
+    return dict(build=build, has=lambda wrong: not wrong, cases=PATTERNS)
+
+
+@claim(
+    "limit.crasp.programs.piecewise",
+    ref="Appendix C.1.5",
+    statement=r"L_k(i) := \overleftarrow\exists (Q_{a_k}(i) \land L_{k-1}(i))",
+    expect="refuted",
+)
+def piecewise_printed():
+    """With masks j <= i one position serves two equal letters: a is accepted for aa.
+
+    Control: strings without the pattern.
+    """
+    other = lambda letters: lambda w: not subsequence(letters)(w)
+    return construction(**all_patterns(False), control=all_patterns(False, other))
+
+
+@claim(
+    "limit.crasp.programs.piecewise.repaired",
+    ref="Lemma 11 (4), appendix C.1.5",
+    statement=r"L_k(i) := \overleftarrow\exists (Q_{a_k}(i) \land L_{k-1}^{<}(i))",
+)
+def piecewise_repaired():
+    """With strict masks below the last, piecewise testable languages have programs.
+
+    Control: the pattern as a contiguous substring.
+    """
+    return construction(
+        **all_patterns(True), control=all_patterns(True, lambda letters: lambda w: letters in w)
+    )
+
+
+# Appendix C.2 ------------------------------------------------------------------------------------
+
+
+def follows(w, symbol):
+    """Return how often each of a, b, c followed the given symbol in w."""
+    pairs = list(itertools.pairwise(w))
+    return {c: pairs.count((symbol, c)) for c in "abc"}
+
+
+def is_most_frequent(w):
+    """Whether a is among the symbols that most often followed the last one, eq. (10)."""
+    counts = follows(w, w[-1:])
+    return counts["a"] == max(counts.values())
+
+
+def has_prediction(w):
+    """Whether the last symbol occurred before, so that eq. (10) is no 0 / 0."""
+    return len(w) > 1 and w[-1] in w[:-1]
+
+
+ARGMAX_PRINTED = (
+    crasp.source("induction_argmax").split("AFTERb")[0].replace("AFTERa(i) :=", "NEXTa(i)  :=")
+)
+
+
+@claim(
+    "limit.crasp.programs.induction_argmax",
+    ref="Appendix C.2.1",
+    statement=r"\mathrm{NEXT}_a(i) := Q_a(i) \land C_{aa}(i) \ge C_{ab}(i) \land "
+    r"C_{aa}(i) \ge C_{ac}(i)",
+    expect="refuted",
+)
+def argmax_printed():
+    """The listing predicts a only after an a; other current symbols need their own counts.
+
+    Control: strings that do not end in a.
+    """
+    return construction(
+        **against(is_most_frequent, ARGMAX_PRINTED, 5, has_prediction),
+        control=against(lambda w: not w.endswith("a"), ARGMAX_PRINTED, 5),
+    )
+
+
+@claim(
+    "limit.crasp.programs.induction_argmax.repaired",
+    ref="Appendix C.2.1",
+    statement=r"\mathrm{NEXT}_a(i) := \bigvee_\sigma Q_\sigma(i) \land "
+    r"C_{\sigma a}(i) \ge C_{\sigma b}(i) \land C_{\sigma a}(i) \ge C_{\sigma c}(i)",
+)
+def argmax():
+    """With a case for every current symbol it tests where eq. (10) is maximal, up to length 8.
+
+    Control: the last symbol left out.
+    """
+    return construction(
+        **against(is_most_frequent, "induction_argmax", 8, has_prediction),
+        control=against(lambda w: w.endswith("a"), "induction_argmax", 8, has_prediction),
+    )
+
+
+@claim(
+    "limit.crasp.programs.induction_all",
+    ref="Appendix C.2.2",
+    statement=r"\mathrm{NEXT}_a(i) := \bigvee_\sigma Q_\sigma(i) \land "
+    r"\mathrm{EXISTS}_{\sigma a}(i)",
+)
+def induction_all():
+    """True where eq. (10) is positive for a, up to length 8. Control: where it is for b."""
+    possible = lambda c: lambda w: follows(w, w[-1:])[c] > 0
+    return construction(
+        **against(possible("a"), "induction_all", 8),
+        control=against(possible("b"), "induction_all", 8),
+    )
+
+
+@claim(
+    "limit.crasp.programs.unique_copy",
+    ref="Appendix C.2.2",
+    statement=r"\#x\# \to \#x\#x\# \text{ by NEXT, if each symbol occurs at most once in } x",
+)
+def unique_copy():
+    """Generating by the all-possible induction head copies strings without repetition.
+
+    All arrangements of up to five symbols. Control: with a repeated symbol.
+    """
+    symbols = "#abcde"
+
+    def copied(x):
+        w = f"#{x}#"
+        while len(w) < 3 * len(x) + 4:
+            after = {b for a, b in itertools.pairwise(w) if a == w[-1]}
+            if len(after) != 1:
+                return False
+            w += after.pop()
+            if w.endswith("#"):
+                break
+        return w == f"#{x}#{x}#"
+
+    distinct = ["".join(p) for n in range(1, 6) for p in itertools.permutations(symbols[1:], n)]
+    return exhaustive(
+        predicate=copied,
+        universe=distinct,
+        control=dict(universe=[x + x[0] + "e" for x in distinct]),
+    )
+
+
+@claim(
+    "limit.crasp.programs.aa_star",
+    ref="Lemma 11 (2), appendix C.2.3",
+    statement=r"D(i) := (i \equiv 0 \bmod 2) \land \#[j \le i]\, \neg Q_a(j) = 0 "
+    r"\text{ accepts } (aa)^*",
+)
+def aa_star():
+    """(aa)*, up to length 12 over a and b. Control: a*."""
+    even = lambda w: len(w) % 2 == 0 and "b" not in w
+    return construction(
+        **against(even, "aa_star", 12), control=against(lambda w: "b" not in w, "aa_star", 12)
+    )
