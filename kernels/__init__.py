@@ -2,7 +2,9 @@
 
 `InfiniteTransformer` gives NNGP and NTK; `oracle` checks it in small cases; `ridge`,
 `gp_posterior` and `gradient_flow` predict with kernels; `monte_carlo` estimates the kernels of
-any finite network, `empirical` computes those of one; `tangents` is neural-tangents on today's
+any finite network, `empirical` computes those of one; `template_attention`, `template_transformer`
+and `template_mlp` are the kernels of strings of tokens, `template_matrix` and `template_expansion`
+what the template paper reads off them; `tangents` is neural-tangents on today's
 JAX (imported when it is asked for).
 """
 
@@ -17,6 +19,13 @@ from theorykit.kernels.predictors import gp_posterior as gp_posterior
 from theorykit.kernels.predictors import gradient_flow as gradient_flow
 from theorykit.kernels.predictors import ridge as ridge
 from theorykit.kernels.result import Kernel as Kernel
+from theorykit.kernels.template_derivatives import template_derivative as template_derivative
+from theorykit.kernels.template_derivatives import template_expansion as template_expansion
+from theorykit.kernels.templates import TemplateMatrix as TemplateMatrix
+from theorykit.kernels.templates import template_attention as template_attention
+from theorykit.kernels.templates import template_matrix as template_matrix
+from theorykit.kernels.templates import template_mlp as template_mlp
+from theorykit.kernels.templates import template_transformer as template_transformer
 from theorykit.kernels.transformer import InfiniteTransformer as InfiniteTransformer
 
 

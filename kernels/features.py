@@ -52,10 +52,10 @@ def matrix(tiles: list[Array], n: int, n1: int) -> Array:
     panels, pairs = tiling(n, n1)
     of = dict(zip(pairs, tiles, strict=True))
     k = len(panels)
-    blank = lambda i, j: jnp.zeros_like(of[j, i].T)
-    rows = [[of[i, j] if i <= j else blank(i, j) for j in range(k)] for i in range(k)]
-    upper = jnp.block(rows)
-    return jnp.triu(upper) + jnp.triu(upper, 1).T
+    # Symmetric to the last bit: what lies below the diagonal is copied from above it.
+    own = lambda tile: jnp.triu(tile) + jnp.triu(tile, 1).T
+    tile = lambda i, j: own(of[i, i]) if i == j else of[i, j] if i < j else of[j, i].T
+    return jnp.block([[tile(i, j) for j in range(k)] for i in range(k)])
 
 
 def features(

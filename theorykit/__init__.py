@@ -48,6 +48,7 @@ _MODULES = (
     "nets",
     "proofs_numeric",
     "tasks",
+    "templates",
     "training",
 )
 

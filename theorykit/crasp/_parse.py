@@ -31,8 +31,8 @@ from theorykit.crasp._syntax import (
     Truth,
 )
 
-SIGNS = {"≤": "<=", "≥": ">=", "≠": "!=", "¬": "not", "∧": "and", "∨": "or"}  # noqa: RUF001
-SIGNS |= {"⊤": "true", "⊥": "false", "∃": "exists", "≡": "=", "∈": "in"}  # noqa: RUF001
+SIGNS = {"≤": "<=", "≥": ">=", "≠": "!=", "¬": "not", "∧": "and", "∨": "or"}
+SIGNS |= {"⊤": "true", "⊥": "false", "∃": "exists", "≡": "=", "∈": "in"}
 WORDS = {"not", "and", "or", "exists", "true", "false", "in", "alphabet"}
 
 _TOKEN = re.compile(

@@ -69,9 +69,10 @@ class Program:
         self.placed = {"seed": place("seed"), "all": place()}
         self.keys = jax.device_put(self.keys, self.placed["seed"])
         whole = lambda a: len(a) % ways == 0
-        self.arrays = jax.tree.map(
-            lambda a: jax.device_put(a, place("data") if whole(a) else place()), self.arrays
-        )
+        spread = lambda a: place("data") if whole(a) else place()
+        if self.problem.axis == 0:
+            spread = lambda a: place("seed")
+        self.arrays = jax.tree.map(lambda a: jax.device_put(a, spread(a)), self.arrays)
         self.problem.split = lambda a: (
             jax.lax.with_sharding_constraint(a, place("data")) if whole(a) else a
         )
@@ -164,15 +165,18 @@ class Program:
 
     def _steps(self, state: State, arrays: Any, keys: Array, step: Array) -> tuple[State, Array]:
         """Make one step of every seed."""
-        many = jax.vmap(self._step, in_axes=(0, None, 0, None), spmd_axis_name=self.axis)
+        own = self.problem.axis
+        many = jax.vmap(self._step, in_axes=(0, own, 0, None), spmd_axis_name=self.axis)
         return many(state, arrays, keys, step)
 
     def _evaluate(self, state: State, arrays: Any, keys: Array, step: Array, loss: Array) -> Any:
-        def one(trained: nnx.State, fixed: nnx.State, key: Array) -> dict[str, Array]:
+        def one(trained: nnx.State, fixed: nnx.State, arrays: Any, key: Array) -> dict[str, Array]:
             apply = self._apply(trained, fixed)
             return self.problem.metrics(apply, arrays, jax.random.fold_in(key, step))
 
-        found = jax.vmap(one, spmd_axis_name=self.axis)(state.trained, state.fixed, keys[:, 2])
+        axes = (0, 0, self.problem.axis, 0)
+        many = jax.vmap(one, in_axes=axes, spmd_axis_name=self.axis)
+        found = many(state.trained, state.fixed, arrays, keys[:, 2])
         return {"loss": loss, **found}
 
     def _chunk(self, state: State, arrays: Any, keys: Array, first: Array, count: Array) -> Any:

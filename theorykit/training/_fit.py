@@ -83,6 +83,7 @@ def fit(
     *,
     data: tuple[Array, Array] | None = None,
     loss: Callable[[Array, Array], Array] | None = None,
+    each: bool = False,
     steps: int = 1000,
     batch: int = 64,
     length: int = 16,
@@ -121,7 +122,8 @@ def fit(
       `loss(outputs, sample)` and `metrics(outputs, sample)`, a dictionary of numbers.
     - `optimizer`: an optax transformation.
     - `data`: inputs and targets to train on instead of a task; `loss`: another loss of one
-      example's outputs and target.
+      example's outputs and target; `each`: every seed has data of its own, along a first axis of
+      `data` and of what is evaluated.
     - `steps`, `batch`, `length`: how many steps, of how many examples, of which length.
     - `seeds`: how many networks (4), or their numbers.
     - `every`: how many steps a chunk, one call of compiled code, has. At its end come evaluation,
@@ -147,6 +149,8 @@ def fit(
         raise ValueError("fit takes either a task or data=(x, y).")
     if loss is not None and data is None:
         raise ValueError("loss goes with data; a task has its own.")
+    if each and data is None:
+        raise ValueError("each goes with data; on a task every seed has its own samples anyway.")
     if optimizer is None:
         raise ValueError("fit takes an optimizer, such as optax.adam(1e-3).")
     if not callable(getattr(optimizer, "update", None)):
@@ -164,8 +168,12 @@ def fit(
     state = start.state if isinstance(start, Fit) else start
     numbers = _numbers(seeds, state)
     problem = (
-        OnData(data, loss, evaluate) if task is None else OnTask(task, batch, length, evaluate)
+        OnData(data, loss, evaluate, each)
+        if task is None
+        else OnTask(task, batch, length, evaluate)
     )
+    if each and isinstance(problem, OnData):
+        _check_each(problem, len(numbers))
     if mesh is not None:
         _check_mesh(mesh, len(numbers), problem.batches())
     network = nnx.eval_shape(lambda: make(nnx.Rngs(0)))
@@ -173,12 +181,12 @@ def fit(
     _check_sizes(network, task)
 
     root = _root(key)
-    each = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
+    keys = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
     program = Program(
         make,
         problem,
         optimizer,
-        each(jnp.asarray(numbers, jnp.uint32)),
+        keys(jnp.asarray(numbers, jnp.uint32)),
         stop,
         train,
         None if state is None else state.parameters(),
@@ -327,6 +335,14 @@ def _numbers(seeds: int | Sequence[int] | None, start: State | None) -> list[int
     if count not in (None, len(numbers)):
         raise ValueError(f"start holds {count} networks, and there are {len(numbers)} seeds.")
     return numbers
+
+
+def _check_each(problem: OnData, seeds: int) -> None:
+    for name, (x, _) in problem.arrays.items():
+        if len(x) != seeds:
+            raise ValueError(
+                f"with each=True the first axis of {name} is one of {seeds} seeds, not {len(x)}."
+            )
 
 
 def _check_mesh(mesh: Mesh, seeds: int, batches: dict[str, int]) -> None:

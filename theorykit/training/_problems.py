@@ -39,6 +39,7 @@ class OnTask:
                 what: whole(f"the {what} of evaluate[{name!r}]", n) for what, n in at.items()
             }
         self.arrays: dict[str, Any] = {}
+        self.axis: int | None = None
         self.split = lambda value: value
 
     def example(self, length: int) -> Any:
@@ -92,13 +93,21 @@ class OnTask:
 
 
 class OnData:
-    """The whole of a fixed set, each step.
+    """The whole of a fixed set, each step: one for all seeds, or one `each`, along a first axis.
 
     **Raises:** `ValueError` if inputs and targets differ in number.
     """
 
-    def __init__(self, data: Any, loss: Callable | None, evaluate: Mapping[str, Any] | None):
+    def __init__(
+        self,
+        data: Any,
+        loss: Callable | None,
+        evaluate: Mapping[str, Any] | None,
+        each: bool = False,
+    ):
         self.arrays = {}
+        self.axis = 0 if each else None
+        examples = int(each)
         evaluate = _sets(evaluate)
         if "data" in evaluate:
             raise ValueError('evaluate has no set named "data", which is what is trained on.')
@@ -107,7 +116,8 @@ class OnData:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"{where} is a pair (x, y), got {type(pair).__name__}.")
             x, y = map(jnp.asarray, pair)
-            if x.ndim < 1 or y.ndim < 1 or len(x) != len(y) or not len(x):
+            shapes = x.shape[: examples + 1], y.shape[: examples + 1]
+            if len(shapes[0]) <= examples or shapes[0] != shapes[1] or 0 in shapes[0]:
                 raise ValueError(
                     f"{where} has inputs of shape {x.shape} and targets of shape {y.shape}; "
                     "they need the same number of examples, at least 1."
@@ -122,12 +132,14 @@ class OnData:
 
     def inputs(self) -> dict[str, Any]:
         """Return, for each use, its length and the shapes of its input."""
-        shape = lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
-        return {n: (x.shape[1] if x.ndim > 1 else 1, shape(x)) for n, (x, _) in self.arrays.items()}
+        first = 1 if self.axis is None else 2
+        shape = lambda x: jax.ShapeDtypeStruct(x.shape[first:], x.dtype)
+        length = lambda x: x.shape[first] if x.ndim > first else 1
+        return {n: (length(x), shape(x)) for n, (x, _) in self.arrays.items()}
 
     def batches(self) -> dict[str, int]:
         """Return how many examples each use takes."""
-        return {"data": len(self.arrays["data"][0])}
+        return {"data": self.arrays["data"][0].shape[0 if self.axis is None else 1]}
 
     def error(self, out: Array, y: Array) -> Array:
         """Return the loss of one example: half the squared error, summed over the outputs."""

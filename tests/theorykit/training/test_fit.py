@@ -293,3 +293,23 @@ def test_no_metrics_of_an_unknown_task_are_needed():
 
     fit = small(task=Bare(), evaluate={"4": dict(batch=4)}, steps=2)
     assert set(fit.history.values) == {"loss", "4/loss"}
+
+
+def test_each_seed_may_have_data_of_its_own():
+    """A seed among others trains as it does alone on its data, and is judged on its own."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 5, 2)).astype(np.float32), rng.normal(size=(2, 5)).astype(np.float32)
+    make = lambda rngs: nets.MLP(features=2, width=4, depth=1, rngs=rngs)
+    options = dict(optimizer=optax.sgd(0.1), steps=3, every=3, progress=False)
+    both = training.fit(
+        make, data=(x, y), evaluate={"own": (x, y)}, each=True, seeds=[0, 1], **options
+    )
+    for seed in (0, 1):
+        alone = training.fit(make, data=(x[seed], y[seed]), seeds=[seed], **options)
+        found = both.history["loss"][-1, seed]
+        assert found == pytest.approx(alone.history["loss"][-1, 0], rel=1e-5)
+        assert both.history["own/loss"][-1, seed] == pytest.approx(found, rel=1e-5)
+    with pytest.raises(ValueError, match="first axis of data is one of 3 seeds, not 2"):
+        training.fit(make, data=(x, y), each=True, seeds=3, **options)
+    with pytest.raises(ValueError, match="each goes with data"):
+        training.fit(make, Shift(), each=True, **options)

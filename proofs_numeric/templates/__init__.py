@@ -1,0 +1,1 @@
+"""When can transformers reason with abstract symbols? (Boix-Adserà et al., 2023)."""

@@ -1,0 +1,274 @@
+"""Section 4 and appendix J: a transformer cannot copy unseen symbols, unless a head may pass them.
+
+For strings of one token the network is f = W_E S z, z = W_E' x + gamma P, with
+S = sum_h (W_O' W_V + b I), eqs. (26) and (27).
+"""
+
+import itertools
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import as_polynomials, exhaustive, identity, rate
+from theorykit.domains import inputs, reals
+
+SYMBOLS, SEEN, HEADS = 3, 2, 2
+
+
+def weights(key, n):
+    """Return the weights of appendix J.2 at d_emb = d_head = n, with two heads.
+
+    The variance of the outputs is H / d_emb, so that heads must grow more slowly than the width for
+    them to vanish at first.
+    """
+    E, P, O, V = jax.random.split(key, 4)
+    entry = lambda key, *shape: jax.random.normal(key, shape) / np.sqrt(n)
+    return dict(
+        E=entry(E, SYMBOLS, n), P=entry(P, n), O=entry(O, HEADS, n, n), V=entry(V, HEADS, n, n),
+        b=jnp.zeros(HEADS),
+    )  # fmt: skip
+
+
+def network(theta, x, gamma):
+    """Return the logits f' of eq. (27) for the token x."""
+    z = theta["E"][x] + gamma * theta["P"]
+    heads = jnp.einsum("hed,he->d", theta["O"], theta["V"] @ z)
+    return theta["E"] @ (heads + theta["b"].sum() * z)
+
+
+def tangent(theta, group, gamma):
+    """Return K_ij(X, X') of a group of weights for two tokens: (m, 2, m, 2)."""
+    f = lambda w: jnp.stack([network(theta | {group: w}, x, gamma) for x in (0, 1)], 1)
+    J = jax.jacrev(f)(theta[group]).reshape(2 * SYMBOLS, -1)
+    return (J @ J.T).reshape(SYMBOLS, 2, SYMBOLS, 2)
+
+
+def limits(gamma):
+    """Return the printed limits, (m, 2, m, 2) each, up to the factor H that they are read with."""
+    outputs = np.eye(SYMBOLS)[:, None, :, None]
+    tokens = np.eye(2)[None, :, None, :]
+    hit = np.eye(SYMBOLS)[:, :2]  # delta_{i, x}
+    return dict(
+        O=outputs * (tokens + gamma**2),
+        V=outputs * (tokens + gamma**2),
+        E=outputs * (2 * tokens + gamma**2),
+        b=hit[:, :, None, None] * hit[None, None],
+    )
+
+
+def distance(groups, wanted, gamma=0.7, networks=64):
+    """Return the measure: the root mean square distance of kernels over H to limits."""
+
+    def measure(key, n):
+        def one(key):
+            theta = weights(key, n)
+            gaps = [tangent(theta, g, gamma) / HEADS - wanted[g] for g in groups]
+            return jnp.stack(gaps) ** 2
+
+        found = jax.lax.map(one, jax.random.split(key, networks))
+        return jnp.sqrt(found.mean())
+
+    return measure
+
+
+RATE = dict(at=(16, 32, 64, 128), replicates=8, batch=1, tolerance=0.2)
+
+
+@claim(
+    "templates.J.ntk_blocks",
+    ref="Appendix J.2",
+    statement=r"K_O, K_V \to \delta_{ij} (\delta_{x x'} + \gamma^2),\ "
+    r"K_E \to \delta_{ij} (2 \delta_{x x'} + \gamma^2),\ K_b \to \delta_{i x} \delta_{j x'}",
+    assumptions=["up to the number of heads, a factor that is printed for K_O and K_b only"],
+    tier="slow",
+)
+def ntk_blocks():
+    """Four blocks of the tangent kernel over H approach the printed limits like n^(-1/2).
+
+    Control: no approach.
+    """
+    return rate(
+        measure=distance("OVEb", limits(0.7)), exponent=-0.5, control=dict(exponent=0.0), **RATE
+    )
+
+
+def positions_kernel(E, S, gamma):
+    """Return K_P: of f = E S (E' x + gamma P) in P, by autodiff."""
+    J = jax.jacrev(lambda P: E @ S @ (E[0] + gamma * P))(jnp.zeros(len(S)))
+    return J @ J.T
+
+
+NETWORKS = inputs(E=reals("2 3"), S=reals("3 3"), gamma=reals())
+
+
+@claim(
+    "templates.J.ntk_blocks.P",
+    ref="Appendix J.2",
+    statement=r"K_{ij,P} = \gamma^2 w_{E,i}^\top w_{E,j}",
+    expect="refuted",
+)
+def positions_block():
+    """The block of the positions is gamma^2 W_E W_E'.
+
+    It is not: the heads stand between. Control: twice that.
+    """
+    return identity(
+        lhs=positions_kernel,
+        rhs=lambda E, gamma: gamma**2 * E @ E.T,
+        over=NETWORKS,
+        control=dict(rhs=lambda E, gamma: 2 * gamma**2 * E @ E.T),
+    )
+
+
+@claim(
+    "templates.J.ntk_blocks.P.repaired",
+    ref="Appendix J.2",
+    statement=r"K_{ij,P} = \gamma^2 w_{E,i}^\top S S^\top w_{E,j},\ "
+    r"S = \textstyle\sum_h W_O^\top W_V",
+)
+def positions_block_repaired():
+    """It is gamma^2 W_E S S' W_E', so H gamma^2 delta_ij in the limit, like the others over H.
+
+    Control: as printed.
+    """
+    return identity(
+        lhs=positions_kernel,
+        rhs=lambda E, S, gamma: gamma**2 * E @ S @ S.T @ E.T,
+        over=NETWORKS,
+        proof=as_polynomials(),
+        control=dict(rhs=lambda E, gamma: gamma**2 * E @ E.T),
+    )
+
+
+def test_slope(m, n, gamma2, rates, kernel):
+    """Return dL_test / dt at t = 0 in the limit: n training symbols of m, none of them tested.
+
+    **Arguments:** `gamma2`: gamma^2; `rates`: learning rates of O, V, P, E over the factors that
+    make them of order one; `kernel`: sum of the printed limits, given delta_ij and delta_xx'.
+    """
+    total = Fraction(0)
+    tested = m - 1
+    for x in range(n):
+        for i, j in itertools.product(range(m), repeat=2):
+            left = Fraction(1, m) - (i == x)
+            right = Fraction(1, m) - (j == tested)
+            total -= left * right * kernel(i == j, x == tested, gamma2, rates)
+    return total * Fraction(1, n)
+
+
+def plain_kernel(same, hit, gamma2, rates):
+    """Return eta_O K_O + eta_V K_V + eta_P K_P + eta_E K_E in the limit."""
+    O, V, P, E = rates
+    return same * ((O + V) * (hit + gamma2) + P * gamma2 + E * (2 * hit + gamma2))
+
+
+CASES = [
+    (m, n, gamma2, rates)
+    for m in (2, 3, 5)
+    for n in range(1, m)
+    for gamma2 in (0, 1, 4)
+    for rates in ((1, 0, 0, 0), (0, 1, 2, 0), (1, 1, 1, 1))
+]
+slope = lambda case: test_slope(case[0], case[1], case[2], case[3], plain_kernel)
+
+
+@claim(
+    "templates.J2.limit",
+    ref="Theorems 4.1 and J.2",
+    statement=r"\partial \mathcal L_{\mathrm{test}} / \partial t |_{t=0} \to 0",
+    expect="refuted",
+)
+def test_loss_stays():
+    """In the limit the test loss does not change at first.
+
+    With positions it rises: the proof itself ends at C / m with C proportional to gamma^2, which
+    is not o(1) at a fixed number of symbols m. Control: it falls.
+    """
+    return exhaustive(
+        predicate=lambda case: slope(case) == 0,
+        universe=CASES,
+        control=dict(predicate=lambda case: slope(case) < 0),
+    )
+
+
+@claim(
+    "templates.J2.limit.repaired",
+    ref="Theorems 4.1 and J.2",
+    statement=r"\partial \mathcal L_{\mathrm{test}} / \partial t |_{t=0} \to "
+    r"\tfrac{\gamma^2}{m} (\eta_O + \eta_V + \eta_P + \eta_E) \ge 0",
+)
+def test_loss_does_not_fall():
+    """It does not fall: it rises by gamma^2 / m times the sum of the rates.
+
+    The paper's last line has 2 eta_E, which is not what its limit of K_E gives. Control: 2 eta_E.
+    """
+    value = lambda E: (
+        lambda case: slope(case) == Fraction(case[2], case[0]) * (sum(case[3][:3]) + E * case[3][3])
+    )
+    return exhaustive(predicate=value(1), universe=CASES, control=dict(predicate=value(2)))
+
+
+def loss(theta, x, gamma):
+    """Return the cross entropy of copying the token x."""
+    return -jax.nn.log_softmax(network(theta, x, gamma))[x]
+
+
+def first_slope(key, n, rates, gamma=0.0):
+    """Return dL_test / dt at t = 0 of one network, under learning rates a group, times 1 / H."""
+    theta = weights(key, n)
+    train = lambda theta: sum(loss(theta, x, gamma) for x in range(SEEN)) / SEEN
+    test = lambda theta: loss(theta, SYMBOLS - 1, gamma)
+    one, two = jax.grad(train)(theta), jax.grad(test)(theta)
+    return -sum(rate * jnp.sum(one[g] * two[g]) / HEADS for g, rate in rates.items())
+
+
+def spread(rates, limit=0.0, networks=64):
+    """Return the measure: root mean square distance of the first slope to a limit."""
+
+    def measure(key, n):
+        found = jax.lax.map(lambda k: first_slope(k, n, rates), jax.random.split(key, networks))
+        return jnp.sqrt(((found - limit) ** 2).mean())
+
+    return measure
+
+
+@claim(
+    "templates.J2.copy_fails",
+    ref="Theorems 4.1 and J.2",
+    statement=r"\gamma = 0:\ \partial \mathcal L_{\mathrm{test}} / \partial t |_{t=0} = "
+    r"O(d_{\mathrm{emb}}^{-1/2}) \text{ at } \eta_O, \eta_V, \eta_E = 1 / H",
+    tier="slow",
+)
+def copying_fails():
+    """Without positions the first slope of the test loss vanishes like n^(-1/2), as n grows.
+
+    With d_emb = d_head = n. Control: like n^(-3/2).
+    """
+    plain = dict(O=1.0, V=1.0, E=1.0)
+    return rate(
+        measure=spread(plain), at_most=-0.5, control=dict(at_most=-1.5),
+        **RATE,
+    )  # fmt: skip
+
+
+@claim(
+    "templates.J3.copy_works",
+    ref="Theorems 4.2 and J.3",
+    statement=r"-\partial \mathcal L_{\mathrm{test}} / \partial t |_{t=0} \to "
+    r"H \eta_b (1 - 1/m)^2",
+    tier="slow",
+)
+def copying_works():
+    """With b trained at the rate 1 / H the test loss falls at (1 - 1/m)^2, up to n^(-1/2).
+
+    The paper asks for eta_b of order H, for 1 / H: with H the training loss would not be O(1).
+    Control: the limit 1.
+    """
+    limit = -((1 - 1 / SYMBOLS) ** 2)
+    return rate(
+        measure=spread(dict(b=1.0), limit), exponent=-0.5,
+        control=dict(measure=spread(dict(b=1.0), -1.0)), **RATE,
+    )  # fmt: skip

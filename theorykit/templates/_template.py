@@ -1,0 +1,225 @@
+"""Templates: strings with wildcards, what they match, and whether two can match the same.
+
+A template is a sequence of symbols. A lower-case Greek letter is a wildcard; a printable ASCII
+character or □ is a token, and so is a name in brackets, such as `[CLS]`. The functions take
+text or sequences of symbols.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+WILDCARDS = "αβγδεζηθικλμνξοπρστυφχψω"
+CLS = "[CLS]"
+FRESH = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+"""Tokens that a common string takes where neither template names one."""
+
+Symbols = tuple[str, ...]
+Label = float | str | None
+
+
+def symbols(text: str) -> Symbols:
+    """Return the symbols of a text, spaces left out.
+
+    **Raises:** `ValueError` for an unknown character or a bracket that is not closed.
+    """
+    found: list[str] = []
+    place = 0
+    while place < len(text):
+        character = text[place]
+        end = place + 1
+        if character == "[":
+            end = text.find("]", place) + 1
+            if not end:
+                raise ValueError(f"the template {text!r} opens a bracket that it does not close.")
+        elif not (character in WILDCARDS or character == "□" or " " <= character <= "~"):
+            raise ValueError(
+                f"the template {text!r} has the unknown character {character!r}; a wildcard is a "
+                "lower-case Greek letter, a token an ASCII character, □ or a name in brackets."
+            )
+        if character != " ":
+            found.append(text[place:end])
+        place = end
+    return tuple(found)
+
+
+def spelled(z: Any) -> Symbols:
+    """Return the symbols of a text, of a template or of a sequence of symbols."""
+    if isinstance(z, str):
+        return symbols(z)
+    return z.symbols if hasattr(z, "symbols") else tuple(z)
+
+
+def wildcards(z: Any) -> Symbols:
+    """Return the wildcards of a template, in the order in which they come."""
+    return tuple(dict.fromkeys(s for s in spelled(z) if s in WILDCARDS))
+
+
+def tokens(z: Any) -> Symbols:
+    """Return the regular tokens of a template, in the order in which they come."""
+    return tuple(dict.fromkeys(s for s in spelled(z) if s not in WILDCARDS))
+
+
+def match(z: Any, x: Any) -> dict[str, Any] | None:
+    """Return the substitution map that makes a string of a template, or None (Definition 2.1).
+
+    It is injective, and no wildcard becomes a token that stands in the template.
+
+    **Arguments:** `z`: a template; `x`: a string, a text or a sequence of tokens.
+    """
+    z, x = spelled(z), spelled(x)
+    if len(z) != len(x):
+        return None
+    found: dict[str, Any] = {}
+    for symbol, token in zip(z, x, strict=True):
+        if symbol in WILDCARDS:
+            if found.setdefault(symbol, token) != token:
+                return None
+        elif symbol != token:
+            return None
+    image = list(found.values())
+    if len(set(image)) < len(image) or set(image) & set(z):
+        return None
+    return found
+
+
+def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the string sub(z, s).
+
+    **Raises:** `ValueError` if the map misses a wildcard, is not injective, or takes a token that
+    stands in the template.
+    """
+    z = spelled(z)
+    wanted = wildcards(z)
+    missing = [w for w in wanted if w not in s]
+    if missing:
+        raise ValueError(f"the substitution map says nothing of the wildcard {missing[0]}.")
+    image = [s[w] for w in wanted]
+    for token in image:
+        if image.count(token) > 1:
+            raise ValueError(f"the substitution map is not injective: it takes {token!r} twice.")
+        if token in z:
+            raise ValueError(
+                f"the substitution map takes {token!r}, which stands in the template "
+                f"{''.join(z)} already."
+            )
+    return tuple(s[c] if c in WILDCARDS else c for c in z)
+
+
+def common(z: Any, other: Any, alphabet: Iterable[Any] = FRESH) -> tuple[Any, ...] | None:
+    """Return a string that matches both templates, or None if they are disjoint (Definition 3.2).
+
+    A string matches a template if it repeats where the template repeats, and only there, and has
+    its tokens. So two templates share a string if they repeat alike and their tokens agree; where
+    neither has one, any other token will do.
+
+    **Arguments:** `alphabet`: where other tokens are taken from; if it has too few, there is no
+    string either.
+    """
+    z, other = spelled(z), spelled(other)
+    if len(z) != len(other):
+        return None
+    taken = {*z, *other}
+    fresh = iter([t for t in alphabet if t not in taken])
+    named: dict[str, Any] = {}
+    for a, b in zip(z, other, strict=True):
+        if a not in WILDCARDS or b not in WILDCARDS:
+            named[a] = a if a not in WILDCARDS else b
+    for a in z:
+        if a not in named:
+            token = next(fresh, None)
+            if token is None:
+                return None
+            named[a] = token
+    x = tuple(named[a] for a in z)
+    both = match(z, x) is not None and match(other, x) is not None
+    return x if both else None
+
+
+def disjoint(z: Any, other: Any) -> bool:
+    """Whether no string matches both templates; `common` returns one that does."""
+    return common(z, other) is None
+
+
+def require_disjoint(templates: Sequence[Any]) -> None:
+    """Look at all pairs of templates.
+
+    **Raises:** `ValueError` that shows two that are not disjoint and a string that matches both.
+    """
+    for z, other in itertools.combinations(templates, 2):
+        x = common(z, other)
+        if x is not None:
+            raise ValueError(
+                f"the templates {''.join(spelled(z))} and {''.join(spelled(other))} are not "
+                f"disjoint: {''.join(map(str, x))} matches both."
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Template:
+    """A template and its label: a number, or a symbol of its own or of the alphabet.
+
+    `Template.parse("αβα -> +1")` reads what `str` prints. A label that is a token stands in
+    quotes: `"αb -> 'b'"`.
+    """
+
+    symbols: Symbols
+    label: Label = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Template":
+        """Return the template of a text, with or without `-> label`.
+
+        **Raises:** `ValueError` for an unknown character, or a label that is neither a number nor
+        a symbol.
+        """
+        body, arrow, label = text.rpartition("->")
+        if not arrow:
+            return cls(_some(text))
+        z = _some(body)
+        return cls(z, _label(label.strip(), z, text))
+
+    def __str__(self) -> str:
+        body = "".join(self.symbols)
+        if self.label is None:
+            return body
+        if isinstance(self.label, str):
+            shown = self.label if self.label in WILDCARDS else f"'{self.label}'"
+        else:
+            shown = f"{self.label:+.17g}"
+        return f"{body} -> {shown}"
+
+
+def _some(text: str) -> Symbols:
+    z = symbols(text.strip())
+    if not z:
+        raise ValueError(f"{text!r} is a template without symbols.")
+    return z
+
+
+def _label(label: str, z: Symbols, text: str) -> Label:
+    if label and label in WILDCARDS:
+        if label not in z:
+            raise ValueError(f"the label of {text!r} is the wildcard {label}, which it lacks.")
+        return label
+    if len(label) > 2 and label[0] == label[-1] == "'" and len(symbols(label[1:-1])) == 1:
+        return label[1:-1]
+    try:
+        return float(label)
+    except ValueError:
+        raise ValueError(
+            f"the label of {text!r} is a number, a wildcard or a token in quotes, not {label!r}."
+        ) from None
+
+
+def templates(*texts: str, cls: bool = False) -> tuple[Template, ...]:
+    """Return the templates of several texts; with `cls` each ends with [CLS]."""
+    found = tuple(Template.parse(text) for text in texts)
+    return with_cls(found) if cls else found
+
+
+def with_cls(found: Iterable[Template]) -> tuple[Template, ...]:
+    """Return the templates with [CLS] put at the end of those that lack it."""
+    ends = lambda t: t.symbols if t.symbols[-1] == CLS else (*t.symbols, CLS)
+    return tuple(dataclasses.replace(t, symbols=ends(t)) for t in found)
