@@ -47,11 +47,11 @@ def theorem():
     tier="slow",
 )
 def theorem_long():
-    """All shipped programs: up to length 11 over two symbols, with as many strings over others.
+    """All shipped programs: up to length 12 over two symbols, with as many strings over others.
 
     Control: programs with > for >=.
     """
-    return construction(**shipped(crasp.library(), 2**11))
+    return construction(**shipped(crasp.library(), 2**12))
 
 
 def shipped(names, most):
@@ -61,7 +61,7 @@ def shipped(names, most):
         p = crasp.load(name)
         other = crasp.parse(change(crasp.source(name)))
         symbols = len(p.alphabet)
-        longest = max((n for n in range(1, 12) if symbols**n <= most), default=1)
+        longest = max((n for n in range(1, 13) if symbols**n <= most), default=1)
         return mistakes(p, crasp.compile(other), longest)
 
     return dict(
