@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit import exponents
 from theorykit.experiments._base import Finding, Setting, experiment
 from theorykit.templates import Distribution, Template, families
 
@@ -258,14 +259,10 @@ def curves(
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean over trials and its 95% t interval."""
-    from scipy.special import stdtrit
-
-    mean = float(values.mean())
+    """Return the mean over trials and its 95% interval, unknown for one trial."""
     if len(values) < 2:
-        return mean, float("nan"), float("nan")
-    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean, mean - reach, mean + reach
+        return float(values.mean()), float("nan"), float("nan")
+    return exponents.mean(values, 0.95)
 
 
 def _said(values: np.ndarray) -> str:

@@ -45,7 +45,7 @@ def test_killed_at_random_moments_goes_on_bit_for_bit(tmp_path):
         child = start(folder)
         # Not before there is something to lose.
         begun, before = time.monotonic(), reached[-1] if reached else 0
-        while child.poll() is None and time.monotonic() - begun < 120:
+        while child.poll() is None and time.monotonic() - begun < 600:
             time.sleep(0.02)
             if (folder / "checkpoints").exists() and max(kept(folder), default=0) > before:
                 break
