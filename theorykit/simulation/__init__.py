@@ -16,3 +16,11 @@ from theorykit.simulation._simulate_hard import HardSimulation as HardSimulation
 from theorykit.simulation._simulate_hard import length_bound as length_bound
 from theorykit.simulation._simulate_hard import share_error as share_error
 from theorykit.simulation._simulate_hard import simulate_hard as simulate_hard
+from theorykit.simulation._soft import SoftSimulation as SoftSimulation
+from theorykit.simulation._soft import path_average as path_average
+from theorykit.simulation._soft import simulate_soft as simulate_soft
+from theorykit.simulation._soft import subset as subset
+from theorykit.simulation._two_layers import TwoLayerSimulation as TwoLayerSimulation
+from theorykit.simulation._two_layers import first_layer as first_layer
+from theorykit.simulation._two_layers import simulate_two_layers as simulate_two_layers
+from theorykit.simulation._two_layers import soft_output as soft_output
