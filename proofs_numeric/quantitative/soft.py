@@ -518,7 +518,7 @@ def lemma():
 def lemma_best():
     """The best of 64 subsets decays as n^(-1/3) too: choosing gains a factor, not a power.
 
-    Control: n^(-1/2).
+    Control: n^(-2/3).
     """
     return rate(
         measure=measured(lambda found, n: found.error, 64),
@@ -527,7 +527,7 @@ def lemma_best():
         tolerance=0.1,
         replicates=48,
         vectorize=False,
-        control=dict(exponent=-1 / 2),
+        control=dict(exponent=-2 / 3),
     )
 
 

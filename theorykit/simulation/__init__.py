@@ -1,6 +1,11 @@
 """The proofs of the quantitative paper as functions: short strings that simulate long ones."""
 
 from theorykit.simulation._counts import apportion as apportion
+from theorykit.simulation._lengths import NeededLength as NeededLength
+from theorykit.simulation._lengths import TrainingLength as TrainingLength
+from theorykit.simulation._lengths import average_length as average_length
+from theorykit.simulation._lengths import needed_length as needed_length
+from theorykit.simulation._lengths import training_length as training_length
 from theorykit.simulation._margins import complexity as complexity
 from theorykit.simulation._margins import first_layer_constants as first_layer_constants
 from theorykit.simulation._margins import hard_length as hard_length

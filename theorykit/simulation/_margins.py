@@ -177,6 +177,8 @@ def complexity(f: Transformer, C: float = 5.0, printed: bool = False) -> float:
     factor 1 + |A1| |B1|, the bias, and the 1 beside the sum. That is 0 for a transformer
     without attention in its first layer, whose error is not.
 
+    Infinity beyond the largest float.
+
     **Raises:** `ValueError` unless f is one of `two_layers`.
     """
     two_layers(f)
@@ -184,7 +186,8 @@ def complexity(f: Transformer, C: float = 5.0, printed: bool = False) -> float:
     V = [norm(h.V) for h in first.heads]
     sharp = sum(v * math.exp(4 * norm(h.KQ)) for v, h in zip(V, first.heads, strict=True))
     G = first_layer_constants(f, printed)[0]
-    size = math.exp(C * G**2 * norm(second.heads[0].KQ))
+    power = C * G**2 * norm(second.heads[0].KQ)
+    size = math.exp(power) if power < 700 else math.inf
     inner = sharp if printed else (1 + sharp) * lipschitz(first)
     outer = (1 + norm(second.heads[0].V)) * lipschitz(second) * norm(f.U)
     return size * outer * inner * ((f.locality or 0) ** 2 + 1) * len(f.alphabet)

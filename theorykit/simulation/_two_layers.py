@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit.limit import Local, Transformer
 from theorykit.simulation._margins import first_layer_constants, two_layers
-from theorykit.simulation._one_layer import together
+from theorykit.simulation._one_layer import readout, together
 from theorykit.simulation._soft import SoftSimulation, simulate_soft
 
 Array = Any
@@ -19,46 +19,47 @@ Array = Any
 def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
     """Return q_f(w, mu, i), (..., d): y_i^(1) from the suffix and the shares so far (Lemma B.1).
 
-    Works under `jit`, `vmap` and `grad` in mu. Powers of i are divided by the largest.
+    Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
+    the largest.
 
     **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
     `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
     """
-    w, mu = jnp.asarray(w), jnp.asarray(mu)
-    i = jnp.asarray(i, mu.dtype)[..., None]
-    token, log_i = w[..., -1], jnp.log(i)
-    number = lambda a: jnp.asarray(a, mu.dtype)
+    xp: Any = np if isinstance(mu, np.ndarray) else jnp
+    number = lambda a: xp.asarray(a, mu.dtype)
+    i = number(i)[..., None]
+    token, log_i = w[..., -1], xp.log(i)
     Y = number(f.E)[token]
     back = w.shape[-1]
     for head in f.layers[0].heads:
         values = head.phi.values if isinstance(head.phi, Local) else ()
         phi = number(np.array([*values, *[0.0] * back])[:back][::-1])
         top = max(1.0, *values) if values else 1.0
-        weight = jnp.exp(number(f.E @ head.KQ @ f.E.T)).T  # (query, key)
+        weight = number(np.exp(f.E @ head.KQ @ f.E.T).T)  # (query, key)
         VE = number(f.E @ head.V.T)
-        far = jnp.exp((1 - top) * log_i) * weight[token] * mu
-        near = (jnp.exp((phi - top) * log_i) - jnp.exp(-top * log_i)) * jnp.where(
-            w >= 0, weight[token[..., None], w], 0
-        )
+        far = xp.exp((1 - top) * log_i) * weight[token] * mu
+        extra = xp.exp((phi - top) * log_i) - xp.exp(-top * log_i)
+        near = extra * xp.where(w >= 0, weight[token[..., None], w], 0)
         N = far @ VE + (near[..., None] * VE[w]).sum(-2)
         Y = Y + N / (far.sum(-1, keepdims=True) + near.sum(-1, keepdims=True))
-    return _feed(f, 0, Y)
+    return _feed(f, 0, Y, xp)
 
 
-def _feed(f: Transformer, layer: int, Y: Array) -> Array:
+def _feed(f: Transformer, layer: int, Y: Array, xp: Any) -> Array:
     l = f.layers[layer]
-    number = lambda a: jnp.asarray(a, Y.dtype)
+    number = lambda a: xp.asarray(a, Y.dtype)
     inside = Y @ number(l.A).T + number(l.b)
-    hidden = jnp.where(l.heaviside, number(inside >= 0), jnp.maximum(inside, 0))
+    hidden = xp.where(l.heaviside, number(inside >= 0), xp.maximum(inside, 0))
     return Y + hidden @ number(l.B).T
 
 
 def windows(x: np.ndarray, symbols: int, tau: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the suffix, (T, tau + 1), and the shares, (T, symbols), at every position."""
-    padded = np.concatenate([np.full(tau, -1), x])
-    w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1)
-    seen = np.cumsum(x[:, None] == np.arange(symbols), 0)
-    return w, seen / np.arange(1, len(x) + 1)[:, None]
+    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) at every position."""
+    T = x.shape[-1]
+    padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
+    w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1, axis=-1)
+    seen = np.cumsum(x[..., None] == np.arange(symbols), -2)
+    return w, seen / np.arange(1, T + 1)[:, None]
 
 
 def soft_output(f: Transformer, x: Sequence[str]) -> np.ndarray:
@@ -69,17 +70,18 @@ def soft_output(f: Transformer, x: Sequence[str]) -> np.ndarray:
     **Raises:** `ValueError` for another kind of transformer or a symbol outside the alphabet.
     """
     two_layers(f)
-    return _last(f, np.array(f.encode(x), int), f.locality or 0)
+    return last_outputs(f, np.array(f.encode(x), int))
 
 
-def _last(f: Transformer, x: np.ndarray, tau: int) -> np.ndarray:
-    w, mu = windows(x, len(f.alphabet), tau)
-    y = np.asarray(first_layer(f, w, mu, np.arange(1, len(x) + 1)))
+def last_outputs(f: Transformer, x: np.ndarray) -> np.ndarray:
+    """Return the outputs at the last position of strings of integers (..., T), (..., outputs)."""
+    w, mu = windows(x, len(f.alphabet), f.locality or 0)
+    y = first_layer(f, w, mu, np.arange(1, x.shape[-1] + 1))
     head = f.layers[1].heads[0]
-    a = y @ head.KQ @ y[-1]
-    weight = np.exp(a - a.max())
-    Y = y[-1] + head.V @ (weight @ y) / weight.sum()
-    return np.asarray(_feed(f, 1, jnp.asarray(Y))) @ f.U.T
+    a = np.einsum("...td,de,...e->...t", y, head.KQ, y[..., -1, :])
+    weight = np.exp(a - a.max(-1, keepdims=True))
+    mean = np.einsum("...t,...td->...d", weight / weight.sum(-1, keepdims=True), y)
+    return readout(f, y[..., -1, :] + mean @ head.V.T)
 
 
 def statistics(f: Transformer, w: Array, mu: Array, i: int) -> Any:
@@ -91,7 +93,7 @@ def statistics(f: Transformer, w: Array, mu: Array, i: int) -> Any:
     **Arguments:** `w`, `mu`: of all positions of x, the last one last; `i`: T.
     """
     KQ, G = f.layers[1].heads[0].KQ, first_layer_constants(f)[0]
-    y = np.asarray(first_layer(f, w, mu, i))
+    y = first_layer(f, w, mu, np.full(len(w), i))
     direction = KQ @ y[-1]
     top = float((y @ direction).max())
 
@@ -145,7 +147,7 @@ def simulate_two_layers(
         return jnp.concatenate([token, *(part(w, mu) for part in parts)])
 
     soft = simulate_soft(p, symbols, n, key, symbols=size, tau=tau, candidates=candidates)
-    gaps = [_last(t, symbols, tau) - _last(t, soft.string, tau) for t in (f, g)]
+    gaps = [last_outputs(t, symbols) - last_outputs(t, soft.string) for t in (f, g)]
     z = [f.alphabet[s] for s in soft.string]
     return TwoLayerSimulation(
         string="".join(z) if isinstance(x, str) else z,
