@@ -684,3 +684,31 @@ def bound_repaired():
         universe=members,
         control=dict(predicate=holds(lambda r: r // 2 + 1)),
     )
+
+
+def shown(eps):
+    """Return the length that f = 0 and g = share of b - [last = b] need, of lengths to 600."""
+    K = np.zeros((0, 3))
+    V = np.array([[0.0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    layer = limit.Layer((limit.Head(K, K, V),), *limit.mlp(3))
+    E, U = np.eye(2, 3), np.array([[0.0, -1, 1]])
+    make = lambda U: limit.Transformer(
+        ("a", "b"), E, np.zeros((1, 3)), (layer,), U, precision=1, shift=True
+    )
+    return simulation.needed_length(make(0 * U), make(U), eps, 600).length
+
+
+@claim(
+    "quantitative.thm4.1.needed",
+    ref="Theorem 4.1",
+    statement=r"\text{the length that is needed is } \Omega(1/\varepsilon),\ O(1/\varepsilon^2)",
+)
+def needed():
+    """A pair with uniform attention whose largest difference 1 - 1/N needs N = 1/eps: exponent 1.
+
+    The theorem's exponent is 2; whether a pair needs more than 1/eps is not known. Control: 2.
+    """
+    return rate(
+        measure=lambda n: shown(1 / n), at=(4, 8, 16, 32), exponent=1.0, tolerance=0.2,
+        control=dict(exponent=2.0),
+    )  # fmt: skip

@@ -1,5 +1,9 @@
 """The proofs of the quantitative paper as functions: short strings that simulate long ones."""
 
+from theorykit.simulation._average import AverageSimulation as AverageSimulation
+from theorykit.simulation._average import bulk_error as bulk_error
+from theorykit.simulation._average import in_bulk as in_bulk
+from theorykit.simulation._average import simulate_average as simulate_average
 from theorykit.simulation._counts import apportion as apportion
 from theorykit.simulation._lengths import NeededLength as NeededLength
 from theorykit.simulation._lengths import TrainingLength as TrainingLength
