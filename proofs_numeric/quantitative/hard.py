@@ -687,7 +687,7 @@ def bound_repaired():
 
 
 def shown(eps):
-    """Return the length that f = 0 and g = share of b - [last = b] need, of lengths to 600."""
+    """Return the length that f = 0 and g = share of b - [last = b] need, of lengths to 300."""
     K = np.zeros((0, 3))
     V = np.array([[0.0, 0, 0], [0, 0, 0], [0, 1, 0]])
     layer = limit.Layer((limit.Head(K, K, V),), *limit.mlp(3))
@@ -695,7 +695,7 @@ def shown(eps):
     make = lambda U: limit.Transformer(
         ("a", "b"), E, np.zeros((1, 3)), (layer,), U, precision=1, shift=True
     )
-    return simulation.needed_length(make(0 * U), make(U), eps, 600).length
+    return simulation.needed_length(make(0 * U), make(U), eps, 300).length
 
 
 @claim(

@@ -44,8 +44,8 @@ class Counted:
 
 
 def inverse(eps: float) -> Fraction:
-    """Return 1 / eps, as the fraction that it is."""
-    return 1 / Fraction(eps)
+    """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10."""
+    return Fraction(1 / eps)
 
 
 def counted(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> Counted:

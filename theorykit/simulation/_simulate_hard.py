@@ -58,7 +58,7 @@ def length_bound(symbols: int, period: int, tau: int, eps: float, hard: int) -> 
     """Return a bound on |z|: about Delta / eps^2, or 16 times the length where softmax is hard."""
     one = inverse(eps)
     pairs = (one + 1) ** 2 + (symbols * period + 1) * one + 2
-    return period * (math.ceil(max(pairs, 16 * hard)) + 2) + tau + 1
+    return period * (max(math.ceil(pairs), 16 * hard) + 2) + tau + 1
 
 
 def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) -> HardSimulation:
@@ -85,6 +85,7 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     n, suffix, last = parts(symbols, size, period, tau)
     seen = [attention(t, n, suffix, last) for t in (f, g)]
     order = sorted((0, 1), key=lambda k: int(n[seen[k].pairs].sum()))
+    inequalities: dict[str, tuple[float, float]]
     while True:
         found = _prefix(n, [seen[k] for k in order], last, tau, eps, hard)
         if found is None or len(found[0]) + tau + 1 >= len(symbols):
@@ -135,4 +136,5 @@ def _prefix(
     length = (last - tau) % n.shape[1] + n.shape[1] * goal
     m, spare = balanced(n, Af, Ag, eps, layout.slots(length, n.shape[1]))
     m[fillers, np.arange(n.shape[1])] += spare
-    return layout.lay_out(m, length, fillers), "balanced", {}
+    prefix = layout.lay_out(m, length, fillers)
+    return None if prefix is None else (prefix, "balanced", {})

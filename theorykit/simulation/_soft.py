@@ -190,7 +190,9 @@ def simulate_soft(
         raise ValueError(f"n lies between tau + 1 = {tau + 1} and T = {len(x)}, not {n}.")
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
     target = path_average(p, x, S, tau)
-    best, sizes, errors = None, [], []
+    best: np.ndarray | None = None
+    sizes: list[int] = []
+    errors: list[float] = []
     for _ in range(candidates):
         drawn = subset(rng, len(x), n, tau, q)
         indices = trimmed(drawn, len(x), n, tau)
