@@ -1,10 +1,16 @@
-"""Random transformers of the paper's two kinds, to try constructions on."""
+"""Random numbers from a JAX key, and random transformers of the paper's two kinds."""
 
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 
 from theorykit.limit import Head, Layer, Local, Transformer, mlp
+
+
+def generator(key: jax.Array) -> np.random.Generator:
+    """Return a numpy generator that depends on a JAX key only."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
 
 
 def random_one_layer(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.arguments import whole
+from theorykit.simulation._random import generator
 
 Array = Any
 Local = Callable[[Array, Array], Array]
@@ -188,7 +189,7 @@ def simulate_soft(
         raise ValueError(f"symbols are 0 ... {S - 1}, and {bad} is not in the alphabet.")
     if not tau + 1 < n < len(x):
         raise ValueError(f"n lies between tau + 1 = {tau + 1} and T = {len(x)}, not {n}.")
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    rng = generator(key)
     target = path_average(p, x, S, tau)
     best: np.ndarray | None = None
     sizes: list[int] = []
