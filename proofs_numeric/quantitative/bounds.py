@@ -1,0 +1,223 @@
+"""Appendix A.3: the tails of Lemma A.9, and the algebra of Theorem 4.2."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import exhaustive, expectation, inequality, on_box
+from theorykit.domains import inputs, interval
+from theorykit.simulation._random import generator
+
+# Lemma A.9 ---------------------------------------------------------------------------------------
+
+
+@claim(
+    "quantitative.A9.beta",
+    ref="Lemma A.9",
+    statement=r"B(\alpha, \beta) \ge 4^{-(\alpha + \beta)}",
+)
+def beta():
+    """It holds on [0.05, 30]^2, proved on [1/2, 3]^2, in logarithms. Control: 2^-(alpha + beta)."""
+    log_beta = lambda a, b: jax.lax.lgamma(a) + jax.lax.lgamma(b) - jax.lax.lgamma(a + b)
+    return inequality(
+        lhs=lambda a, b: -(a + b) * jnp.log(4.0),
+        rhs=log_beta,
+        over=inputs(a=interval(0.05, 30.0), b=interval(0.05, 30.0)),
+        starts=16,
+        steps=60,
+        proof=on_box(a=(0.5, 3), b=(0.5, 3)),
+        control=dict(lhs=lambda a, b: -(a + b) * jnp.log(2.0)),
+    )
+
+
+@claim(
+    "quantitative.A9.tail",
+    ref="Lemma A.9",
+    statement=r"x \sim \mathrm{Beta}(\alpha, \beta),\ t \le \tfrac12: \mathbb P(x \le t) \le "
+    r"\tfrac{2}{\alpha} 4^{\alpha + \beta} t^\alpha",
+)
+def tail():
+    """It holds, and is loose: P <= 2 t^alpha / (alpha B). Control: (1/2) t^alpha."""
+    cdf = lambda a, b, t: jax.scipy.special.betainc(a, b, t)
+    return inequality(
+        lhs=lambda a, b, t: cdf(a, b, t),
+        rhs=lambda a, b, t: 2 / a * 4 ** (a + b) * t**a,
+        over=inputs(a=interval(0.05, 8.0), b=interval(0.05, 8.0), t=interval(0.0, 0.5)),
+        starts=0,
+        cases=256,
+        control=dict(rhs=lambda a, t: t**a / 2),
+    )
+
+
+@claim(
+    "quantitative.A9.dirichlet",
+    ref="Lemma A.9",
+    statement=r"\mathbb P(\exists s: p_s < \gamma) \le \frac{2 |\Sigma|}{\alpha_0} 4^{\alpha^*} "
+    r"\gamma^{\alpha_0}",
+)
+def dirichlet():
+    """It holds, here for alpha = (1/2, 1, 2) and gamma = 0.001: about 0.06 against 49.
+
+    The bound says something only for gamma below (alpha_0 / (2 |Sigma| 4^alpha*))^(1/alpha_0).
+    Control: gamma^alpha_0 / 2.
+    """
+    alpha, gamma = np.array([0.5, 1.0, 2.0]), 1e-3
+
+    def share(key):
+        return (generator(key).dirichlet(alpha, 2000) < gamma).any(1).mean()
+
+    return expectation(
+        statistic=share,
+        at_most=2 * 3 / 0.5 * 4 ** alpha.sum() * gamma**0.5,
+        replicates=40,
+        vectorize=False,
+        control=dict(at_most=gamma**0.5 / 2),
+    )
+
+
+# Theorem 4.2: exponents --------------------------------------------------------------------------
+
+ALPHAS = [Fraction(a, b) for a in range(1, 7) for b in range(1, 5)]
+"""Values of alpha_0."""
+
+LETTERS = ("eps", "M", "Sigma", "Delta", "alpha_0", "16^(alpha*/alpha_0)")
+
+
+def times(*powers):
+    """Return the exponents of a product of monomials in LETTERS."""
+    return tuple(sum(p[k] for p in powers) for k in range(len(LETTERS)))
+
+
+def raised(powers, exponent):
+    """Return the exponents of a power."""
+    return tuple(exponent * v for v in powers)
+
+
+def proof_length(a, target):
+    """Return the exponents of N = Delta / delta^2 for an error of eps^target.
+
+    gamma = (alpha_0 eps^target / (4^alpha* |Sigma| M))^(1/alpha_0),
+    delta = eps^target gamma / (M (|Sigma| Delta)^2). 4^(alpha*/alpha_0) is 16^(.../2).
+    """
+    inside = (target, -1, -1, 0, 1, 0)
+    gamma = times(raised(inside, Fraction(1, a)), (0, 0, 0, 0, 0, Fraction(-1, 2)))
+    delta = times((target, -1, -2, -2, 0, 0), gamma)
+    return times((0, 0, 0, 1, 0, 0), raised(delta, -2))
+
+
+def printed_length(a, power):
+    """Return the exponents of the theorem's expression, with eps^(-power (1 + 1/alpha_0))."""
+    i = Fraction(1, a)
+    return (-power * (1 + i), 2 + 2 * i, 4 + 2 * i, 5, -2 * i, 1)
+
+
+@claim(
+    "quantitative.thm4.2.algebra",
+    ref="Theorem 4.2",
+    statement=r"N_0 \text{ of the statement, } \propto \varepsilon^{-2 - 2/\alpha_0}, \text{ is "
+    r"that of the proof for an error } O(\varepsilon^{1/2})",
+    expect="refuted",
+)
+def algebra():
+    """The proof has eps^(-1 - 1/alpha_0); the statement's N_0 is that for an error O(eps).
+
+    Exponents of eps, M, |Sigma|, Delta, alpha_0 and 16^(alpha*/alpha_0), for many alpha_0, in
+    fractions. Control: eps^(-3 - 3/alpha_0).
+    """
+    half = Fraction(1, 2)
+    return exhaustive(
+        predicate=lambda a: proof_length(a, half) == printed_length(a, 2),
+        universe=ALPHAS,
+        control=dict(predicate=lambda a: proof_length(a, half) == printed_length(a, 3)),
+    )
+
+
+@claim(
+    "quantitative.thm4.2.algebra.repaired",
+    ref="Theorem 4.2",
+    statement=r"N_0 \propto 16^{\alpha^*/\alpha_0} L^{2+2/\alpha_0} |\Sigma|^{4+2/\alpha_0} "
+    r"\Delta^5 / (\alpha_0^{2/\alpha_0} \varepsilon^{1+1/\alpha_0})",
+)
+def algebra_repaired():
+    """With eps^(-1 - 1/alpha_0) all exponents are the proof's. Control: eps^(-2 - 2/alpha_0)."""
+    half = Fraction(1, 2)
+    return exhaustive(
+        predicate=lambda a: proof_length(a, half) == printed_length(a, 1),
+        universe=ALPHAS,
+        control=dict(predicate=lambda a: proof_length(a, half) == printed_length(a, 2)),
+    )
+
+
+@claim(
+    "quantitative.thm4.2.algebra.conditional",
+    ref="App. A.3, eq. (40)",
+    statement=r"\text{error } O(\varepsilon) \text{ with } N \propto "
+    r"\varepsilon^{-(2 + 2/\alpha_0)}",
+)
+def conditional():
+    """The proof's last remark has the statement's expression. Control: eps^(-1 - 1/alpha_0)."""
+    return exhaustive(
+        predicate=lambda a: proof_length(a, 1) == printed_length(a, 2),
+        universe=ALPHAS,
+        control=dict(predicate=lambda a: proof_length(a, 1) == printed_length(a, 1)),
+    )
+
+
+@claim(
+    "quantitative.thm4.2.algebra.suffix",
+    ref="App. A.3",
+    statement=r"\tau \Delta / ((\gamma - \delta) N) = O(\varepsilon^{1 + \alpha_0^{-1}/2})",
+)
+def suffix_term():
+    """1 / (gamma N) has that exponent of eps. Control: 1 + 1/alpha_0."""
+    half = Fraction(1, 2)
+    power = lambda a: -Fraction(half, a) - proof_length(a, half)[0]
+    return exhaustive(
+        predicate=lambda a: power(a) == 1 + Fraction(half, a),
+        universe=ALPHAS,
+        control=dict(predicate=lambda a: power(a) == 1 + Fraction(1, a)),
+    )
+
+
+@claim(
+    "quantitative.thm4.2.markov",
+    ref="App. A.3, eq. (39)",
+    statement=r"\eta = \varepsilon^{1/2} \Rightarrow (M_f + M_g) \varepsilon / \eta = "
+    r"O(\varepsilon^{1/2})",
+    expect="refuted",
+)
+def markov():
+    """M_f + M_g is left in that term, though L is tracked in N_0 everywhere else.
+
+    Agreement within eps / (M_f + M_g) would be needed. Members are (M, 1/eps^(1/2)); the constant
+    is taken to be 10. Control: 1/10.
+    """
+    members = [(M, root) for M in range(1, 40) for root in (2, 10)]
+    term = lambda m: Fraction(m[0] * m[1], m[1] * m[1])
+    within = lambda c: lambda m: term(m) <= Fraction(c, m[1])
+    return exhaustive(
+        predicate=within(10),
+        universe=members,
+        control=dict(predicate=within(Fraction(1, 10))),
+    )
+
+
+@claim(
+    "quantitative.thm4.2.markov.repaired",
+    ref="App. A.3, eq. (39)",
+    statement=r"\|f - g\|_N \le \varepsilon / (M_f + M_g) \Rightarrow \ldots = "
+    r"O(\varepsilon^{1/2})",
+)
+def markov_repaired():
+    """With the assumption divided by M it is eps^(1/2). Control: half of that."""
+    members = [(M, root) for M in range(1, 40) for root in (2, 10)]
+    term = lambda m: Fraction(m[0] * m[1], m[0] * m[1] * m[1])
+    within = lambda c: lambda m: term(m) <= Fraction(c, m[1])
+    return exhaustive(
+        predicate=within(1),
+        universe=members,
+        control=dict(predicate=within(Fraction(1, 2))),
+    )

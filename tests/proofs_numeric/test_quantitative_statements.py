@@ -1,0 +1,42 @@
+"""The quantitative paper's claims: repairs have their printed claims, and checks can be built."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from theorykit.claims import float64, select
+from theorykit.proofs_numeric.quantitative import bounds, counts, theorem
+from theorykit.results import Verdict
+from theorykit.simulation._counts import scaled
+
+CLAIMS = {c.id: c for c in select(["quantitative.*"])}
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_statements_are_whole(id):
+    claim = CLAIMS[id]
+    with float64():
+        assert claim.build().controlled() is not None
+    assert "Control:" in claim.words
+    if id.endswith(".repaired"):
+        assert CLAIMS[id.removesuffix(".repaired")].expect == Verdict.refuted
+
+
+def test_counts_two_ways():
+    """The library rounds up where remainders are largest, the proof where it likes."""
+    for n, kinds, E in counts.instances()[::37]:
+        own, _ = counts.prefix_counts(n, kinds, E)
+        kinds = np.array(kinds)
+        found = scaled(np.array(n), kinds & 1 > 0, kinds & 2 > 0, 1 / E)[0]
+        assert found.sum() == sum(own) == E
+        assert abs(found - own).max() <= 1
+
+
+def test_exponents_by_hand():
+    """At alpha_0 = 1: delta = eps / (4^alpha* M^2 |Sigma|^3 Delta^2), N = Delta / delta^2."""
+    assert bounds.proof_length(1, Fraction(1, 2)) == (-2, 4, 6, 5, -2, 1)
+
+
+def test_needed_length_of_the_claim():
+    assert theorem.shown(1 / 8) == 8
