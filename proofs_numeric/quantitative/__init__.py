@@ -1,0 +1,1 @@
+"""Quantitative Bounds for Length Generalization in Transformers (2025)."""
