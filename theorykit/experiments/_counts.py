@@ -144,15 +144,18 @@ def trend(sizes: Sequence[float], losses: np.ndarray, falling: bool) -> dict[str
     """Return how losses (..., sizes) go with the sizes.
 
     **Returns:** `exponent`: the mean over all leading axes of the slope of log(loss) over log(size)
-    with its 95% t `interval`; `p`: of Page's test for a rise (or fall), each row a block.
+    with its 95% t `interval`; `p`: of Page's test for a rise (or fall), each row a block. All
+    are NaN where there are too few sizes.
     """
     from scipy.stats import page_trend_test
 
+    nan = float("nan")
+    if len(sizes) < 2:
+        return {"exponent": nan, "interval": (nan, nan), "p": nan}
+
     rows = np.asarray(losses, float).reshape(-1, len(sizes))
     mean, low, high = exponents.mean(exponents.slopes(sizes, rows), 0.95)
-    p = float("nan")
-    if len(sizes) > 2:
-        p = float(page_trend_test(-rows if falling else rows).pvalue)
+    p = nan if len(sizes) < 3 else float(page_trend_test(-rows if falling else rows).pvalue)
     return {"exponent": mean, "interval": (low, high), "p": p}
 
 
