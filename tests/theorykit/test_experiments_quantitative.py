@@ -88,7 +88,9 @@ def test_loss_is_of_the_whole_input():
     found = test_loss(plan, task, fit, 0)
     assert found.shape == (2, 2)
     assert (found[:, 0] == found[:, 1]).all()
-    network = nnx.merge(fit.graph, jax.tree.map(lambda a: a[0], fit.state.parameters()))
+    network = nnx.merge(
+        fit.graph, jax.tree.map(lambda a: jax.numpy.asarray(a[0]), fit.state.parameters())
+    )
 
     def by_all_tokens(key):
         keys = jax.random.split(jax.random.fold_in(key, 8), 32)
