@@ -2,6 +2,9 @@
 
 from theorykit.limit._communicate import Exchange as Exchange
 from theorykit.limit._communicate import communicate as communicate
+from theorykit.limit._constructions import kgram as kgram
+from theorykit.limit._constructions import mod_p_task as mod_p_task
+from theorykit.limit._constructions import simple_task as simple_task
 from theorykit.limit._exact import Fractions as Fractions
 from theorykit.limit._exact import Run as Run
 from theorykit.limit._exact import accepts as accepts

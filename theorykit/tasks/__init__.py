@@ -13,6 +13,10 @@ from theorykit.tasks._algorithmic import UniqueCopy as UniqueCopy
 from theorykit.tasks._base import Sample as Sample
 from theorykit.tasks._base import Task as Task
 from theorykit.tasks._base import regression as regression
+from theorykit.tasks._counts import InContextKGram as InContextKGram
+from theorykit.tasks._counts import ModPTask as ModPTask
+from theorykit.tasks._counts import PrefixTask as PrefixTask
+from theorykit.tasks._counts import SimpleTask as SimpleTask
 from theorykit.tasks._geometric import MinCut as MinCut
 from theorykit.tasks._geometric import ShortestPath as ShortestPath
 from theorykit.tasks._lengths import AnyLength as AnyLength
@@ -32,15 +36,19 @@ __all__ = [
     "AnyLength",
     "BinaryMajority",
     "BinaryMajorityInterleave",
+    "InContextKGram",
     "InductionHead",
     "LengthBins",
     "Majority",
     "MinCut",
+    "ModPTask",
     "Parity",
+    "PrefixTask",
     "RegularLanguage",
     "RepeatCopy",
     "Sample",
     "ShortestPath",
+    "SimpleTask",
     "Sort",
     "Sorting",
     "Task",

@@ -1,0 +1,224 @@
+"""Section 6, Figs. 1 to 4: plateaus, trends and attention of trained networks, at a small size.
+
+`theorykit experiment quantitative NAME` trains all panels and draws them; the small plans are in
+`theorykit.experiments.quantitative`. Here every claim trains what it needs with four seeds.
+"""
+
+import dataclasses
+
+import jax
+import numpy as np
+
+from theorykit import claim, exponents
+from theorykit.checks import experiment
+
+SEEDS = 4
+
+
+def setting(key):
+    """Return the setting of a cpu-sized run with the key's seed."""
+    from theorykit.experiments import Setting
+
+    return Setting("cpu", seed=int(np.asarray(jax.random.key_data(key))[-1]) % 2**31)
+
+
+def trained(which, number, key, values=None, lengths=None):
+    """Return a panel, with some of its values and trained lengths, its losses and its fits."""
+    from theorykit.experiments import quantitative
+    from theorykit.experiments._counts import curves
+
+    panel = quantitative.panels(which, "cpu")[number]
+    plan = dataclasses.replace(panel.plan, seeds=SEEDS, trained=lengths or panel.plan.trained)
+    tasks = {v: panel.tasks[v] for v in values or panel.tasks}
+    known: dict = {}
+    losses = curves(plan, list(tasks.values()), setting(key), known)
+    return dataclasses.replace(panel, tasks=tasks, plan=plan), losses, known
+
+
+def flat(which, value, bound=0.25):
+    """Return the check that the loss no longer moves at the end, trained to 16.
+
+    Measured is the logarithm of the loss at 512 over that at 256, a seed.
+    """
+
+    def measure(key, progress):
+        _, losses, _ = trained(which, 0, key, (value,), (16,))
+        return np.log(losses[0, 0, -1] / losses[0, 0, -2])
+
+    return experiment(
+        measure=measure, between=(-bound, bound), control=dict(at_least=float(np.log(2)))
+    )
+
+
+def falls(which, value):
+    """Return the check that the last loss falls with the trained length: a slope a seed."""
+
+    def measure(key, progress):
+        panel, losses, _ = trained(which, 0, key, (value,))
+        return exponents.slopes(panel.plan.trained, losses[0, :, -1].T)
+
+    return experiment(measure=measure, at_most=0.0, control=dict(at_least=0.0))
+
+
+def rises(which, number=0):
+    """Return the check that the last loss, trained to 16, rises with the panel's parameter."""
+
+    def measure(key, progress):
+        panel, losses, _ = trained(which, number, key, lengths=(16,))
+        return exponents.slopes(list(panel.tasks), losses[:, 0, -1].T)
+
+    return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))
+
+
+@claim(
+    "quantitative.fig1.plateau",
+    ref="Fig. 1 (left), Sec. 6",
+    statement=r"\text{for each train length the test loss plateaus as test length increases}",
+    tier="slow",
+)
+def simple_plateau():
+    """SimpleTask at omega = 3: the loss at 512 is that at 256 but for a quarter of its logarithm.
+
+    Control: it doubles.
+    """
+    return flat("simple", 3.0)
+
+
+@claim(
+    "quantitative.fig1.train_length",
+    ref="Fig. 1 (right), Sec. 6",
+    statement=r"\text{the plateau decreases monotonically with train length}",
+    tier="slow",
+)
+def simple_train_length():
+    """SimpleTask at omega = 3, trained to 8, 16 and 32. Control: it increases."""
+    return falls("simple", 3.0)
+
+
+@claim(
+    "quantitative.fig1.omega",
+    ref="Fig. 1 (right), Sec. 6",
+    statement=r"\text{the plateau increases monotonically with } \omega",
+    tier="slow",
+)
+def simple_omega():
+    """SimpleTask trained to 16, omega = 2, 3 and 4. Control: it decreases."""
+    return rises("simple")
+
+
+@claim(
+    "quantitative.fig2.plateau",
+    ref="Fig. 2 (left), Sec. 6",
+    statement=r"\text{for each train length the test loss plateaus as test length increases}",
+    tier="slow",
+)
+def modp_plateau():
+    """ModPTask at p = 4. Control: it doubles."""
+    return flat("modp", 4)
+
+
+@claim(
+    "quantitative.fig2.train_length",
+    ref="Fig. 2 (right), Sec. 6",
+    statement=r"\text{the plateau decreases monotonically with train length}",
+    tier="slow",
+)
+def modp_train_length():
+    """ModPTask at p = 4, trained to 8, 16 and 32. Control: it increases."""
+    return falls("modp", 4)
+
+
+@claim(
+    "quantitative.fig2.period",
+    ref="Fig. 2 (right), Sec. 6",
+    statement=r"\text{the plateau increases monotonically with } \Delta",
+    tier="slow",
+)
+def modp_period():
+    """ModPTask trained to 16, p = 3, 4 and 5. Control: it decreases."""
+    return rises("modp")
+
+
+def looked(what):
+    """Return the measure: how a network trained to 32 at p = 5 attends at length 64, a seed."""
+
+    def measure(key, progress):
+        from theorykit.experiments._counts import attention
+
+        panel, _, known = trained("modp", 0, key, (5,), (32,))
+        fit, _ = known[panel.plan, panel.tasks[5], 32]
+        return attention(panel.tasks[5], fit, 64, setting(key).seed)[what]
+
+    return measure
+
+
+@claim(
+    "quantitative.fig3.other",
+    ref="Fig. 3, Sec. 6",
+    statement=r"\text{positions not equal to } k \bmod p \text{ receive near zero attention}",
+    tier="slow",
+)
+def attention_elsewhere():
+    """At p = 5 another position has at most a twentieth of the weight of one = k mod p.
+
+    Control: at least that.
+    """
+    return experiment(measure=looked("other"), at_most=0.05, control=dict(at_least=0.05))
+
+
+@claim(
+    "quantitative.fig3.uniform",
+    ref="Fig. 3, Sec. 6",
+    statement=r"\text{positions equal to } k \bmod p \text{ receive nearly the same attention}",
+    tier="slow",
+)
+def attention_uniform():
+    """At p = 5 the weights of positions = k mod p spread by at most a fifth of their mean.
+
+    Control: at least that.
+    """
+    return experiment(measure=looked("spread"), at_most=0.2, control=dict(at_least=0.2))
+
+
+@claim(
+    "quantitative.fig4.plateau",
+    ref="Fig. 4 (left), Sec. 6",
+    statement=r"\text{for each train length the test loss plateaus as test length increases}",
+    tier="slow",
+)
+def kgram_plateau():
+    """In-context k-gram at k = 2, S = 3. Control: it doubles."""
+    return flat("kgram", 3)
+
+
+@claim(
+    "quantitative.fig4.train_length",
+    ref="Fig. 4 (middle), Sec. 6",
+    statement=r"\text{the plateau decreases monotonically with training length}",
+    tier="slow",
+)
+def kgram_train_length():
+    """In-context k-gram at k = 2, S = 3, trained to 8, 16 and 32. Control: it increases."""
+    return falls("kgram", 3)
+
+
+@claim(
+    "quantitative.fig4.symbols",
+    ref="Fig. 4 (middle), Sec. 6",
+    statement=r"\text{the plateau increases with } S",
+    tier="slow",
+)
+def kgram_symbols():
+    """In-context 2-gram trained to 16, S = 2, 3 and 4. Control: it decreases."""
+    return rises("kgram")
+
+
+@claim(
+    "quantitative.fig4.order",
+    ref="Fig. 4 (right), Sec. 6",
+    statement=r"\text{the plateau increases monotonically with } k",
+    tier="slow",
+)
+def kgram_order():
+    """In-context k-gram of two symbols trained to 16, k = 2, 3 and 4. Control: it decreases."""
+    return rises("kgram", 1)

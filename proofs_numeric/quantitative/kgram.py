@@ -1,0 +1,282 @@
+"""Definition 5.4 and B.3: the in-context k-gram and the output of its two-layer construction.
+
+The first layer is taken to attend fully, and e^beta to be an integer: then all is exact.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import exhaustive, rate
+
+
+def strings(*lengths):
+    """Return all strings of two symbols of these lengths."""
+    return [x for n in lengths for x in itertools.product((0, 1), repeat=n)]
+
+
+def following(x, context):
+    """Return how often each symbol follows the last `context` symbols, Definition 5.4's sums."""
+    last = x[len(x) - context :]
+    counts: dict[int, int] = {}
+    for t in range(context, len(x)):
+        if x[t - context : t] == last:
+            counts[x[t]] = counts.get(x[t], 0) + 1
+    return counts
+
+
+def before(x, i, h):
+    """Return what head h of the first layer attends to at position i, from 0: x_(i-h), or all."""
+    return x[i - h : i - h + 1] if i >= h else x[: i + 1]
+
+
+def power(base, exponent):
+    """Return a power as a product, which no one can take for a float."""
+    return math.prod([base] * exponent)
+
+
+def agreement(x, i, tau):
+    """Return twice how many of the last tau symbols agree with what came before i; tau is 1 or 2.
+
+    A head with nothing h places back sees one or two symbols, and agrees with half of each.
+    """
+    twice = 0
+    for h in range(1, tau + 1):
+        seen = before(x, i, h)
+        twice += 2 * seen.count(x[len(x) - h]) // len(seen)
+    return twice
+
+
+def weights(x, tau, root, start=True):
+    """Return the attention of the second layer, e^beta = root^2; without `start`, from tau on."""
+    first = 0 if start else tau
+    return {i: power(root, agreement(x, i, tau)) for i in range(first, len(x))}
+
+
+def distance(x, counts, given):
+    """Return the l1 distance of what the transformer puts out to the target."""
+    found, target = sum(given.values()), sum(counts.values())
+    away = Fraction(0)
+    for s in set(x):
+        put = sum(w for i, w in given.items() if x[i] == s)
+        away += abs(Fraction(put, found) - Fraction(counts.get(s, 0), target))
+    return away
+
+
+def answered(context, *lengths):
+    """Return the strings of two symbols whose last `context` symbols came before."""
+    return [x for x in strings(*lengths) if len(x) > context and following(x, context)]
+
+
+@claim(
+    "quantitative.5.4.kgram.order",
+    ref="Definition 5.4, App. B.3",
+    statement=r"f \approx f^* \text{ with } k - 1 \text{ heads}, \tau = k - 1,\ "
+    r"f^* \text{ over } x_{t-k:t-1} = x_{T-k+1:T}",
+    expect="refuted",
+)
+def order():
+    """The definition compares k symbols, and the construction k - 1 of them.
+
+    At k = 2 with e^beta = 10^6, strings of two symbols, within 1/10; positions near the start are
+    left out. Control: e^beta = 1.
+    """
+    near = lambda root: (
+        lambda x: 10 * distance(x, following(x, 2), weights(x, 1, root, start=False)) <= 1
+    )
+    return exhaustive(
+        predicate=near(1000),
+        universe=answered(2, 3, 4, 5, 6),
+        control=dict(predicate=near(1)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.order.repaired",
+    ref="Definition 5.4, App. B.3",
+    statement=r"f \approx f^* \text{ over } x_{t-k+1:t-1} = x_{T-k+2:T}",
+)
+def order_repaired():
+    """With k - 1 symbols compared it holds, as the k-wise transitions of appendix C have it.
+
+    At k = 2 and 3. Control: e^beta = 1.
+    """
+    near = lambda root: (
+        lambda tau, x: 10 * distance(x, following(x, tau), weights(x, tau, root, False)) <= 1
+    )
+    universe = [(tau, x) for tau in (1, 2) for x in answered(tau, 3, 4, 5, 6, 7)]
+    return exhaustive(
+        predicate=lambda member: near(1000)(*member),
+        universe=universe,
+        control=dict(predicate=lambda member: near(1)(*member)),
+    )
+
+
+# A member is tau, beta and a string.
+LOGITS = [(tau, beta, x) for beta in (1, 2, 3) for tau in (1, 2) for x in answered(tau, 3, 4, 5)]
+
+
+def others_below(most):
+    """Return whether logits of whole contexts that do not agree are at most most(beta, tau)."""
+
+    def predicate(member):
+        tau, beta, x = member
+        twice = [agreement(x, i, tau) for i in range(tau, len(x))]
+        return all(beta * m <= 2 * most(beta, tau) for m in twice if m < 2 * tau)
+
+    return predicate
+
+
+@claim(
+    "quantitative.5.4.kgram.weights",
+    ref="App. B.3",
+    statement=r"\text{attention weight of at most } e^{\tau (\beta - 1)} "
+    r"\text{ on tokens that do not agree}",
+    expect="refuted",
+)
+def weights_of_others():
+    """A context that agrees in all places but one has the weight e^(beta (tau - 1)).
+
+    That exceeds e^(tau (beta - 1)) wherever beta < tau. Control: e^(-beta).
+    """
+    return exhaustive(
+        predicate=others_below(lambda beta, tau: tau * (beta - 1)),
+        universe=LOGITS,
+        control=dict(predicate=others_below(lambda beta, tau: -beta)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.weights.repaired",
+    ref="App. B.3",
+    statement=r"\text{attention weight of at most } e^{\beta (\tau - 1)} "
+    r"\text{ on tokens that do not agree}",
+)
+def weights_repaired():
+    """As the bound on E_N and E_D has it two lines below. Control: e^(beta (tau - 2))."""
+    return exhaustive(
+        predicate=others_below(lambda beta, tau: beta * (tau - 1)),
+        universe=LOGITS,
+        control=dict(predicate=others_below(lambda beta, tau: beta * (tau - 2))),
+    )
+
+
+# A member is tau, the root of e^beta and a string.
+CASES = [(tau, root, x) for tau in (1, 2) for root in (2, 10) for x in answered(tau, 3, 4, 5, 6, 7)]
+
+
+def rest_below(most):
+    """Return whether E_D, and so |E_N|, is at most most(T, tau, e^beta)."""
+
+    def predicate(member):
+        tau, root, x = member
+        agreeing = sum(following(x, tau).values()) * power(root, 2 * tau)
+        return sum(weights(x, tau, root).values()) - agreeing <= most(len(x), tau, root * root)
+
+    return predicate
+
+
+@claim(
+    "quantitative.5.4.kgram.output",
+    ref="App. B.3",
+    statement=r"f(x)_s = \frac{e^{\beta \tau} n_s + E_{N, s}}{e^{\beta \tau} n + E_D},\quad "
+    r"\|E_N\|, \|E_D\| \le T e^{\beta (\tau - 1)}",
+    expect="refuted",
+)
+def output():
+    """At the first position a head that should look back sees the position itself.
+
+    If x_1 is what it looks for, x_1 counts as if it followed that, with the full weight
+    e^(beta tau). Here n_s is the number of t with x_t = s after what agrees. Control: 0.
+    """
+    return exhaustive(
+        predicate=rest_below(lambda T, tau, w: T * power(w, tau - 1)),
+        universe=CASES,
+        control=dict(predicate=rest_below(lambda T, tau, w: 0)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.output.repaired",
+    ref="App. B.3",
+    statement=r"\|E_N\|, \|E_D\| \le T e^{\beta (\tau - 1)} + \tau e^{\beta \tau}",
+)
+def output_repaired():
+    """The first tau positions weigh at most e^(beta tau) each. Control: without them."""
+    return exhaustive(
+        predicate=rest_below(lambda T, tau, w: T * power(w, tau - 1) + tau * power(w, tau)),
+        universe=CASES,
+        control=dict(predicate=rest_below(lambda T, tau, w: T * power(w, tau - 1))),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.error",
+    ref="App. B.3",
+    statement=r"\|f(x) - f^*(x)\| \lesssim \frac{T}{e^\beta \sum_i \mathbf 1(x_{i-\tau:i-1} = "
+    r"x_{T-\tau+1:T})}",
+    expect="refuted",
+)
+def error():
+    """At one x the bound falls like e^-beta; the error of 0 1 0, at tau = 1, stays at 1.
+
+    Position 1 agrees for want of one before, and so 0 has half of the weight. n is e^beta.
+    Control: falls like e^(-2 beta).
+    """
+    x = (0, 1, 0)
+    return rate(
+        measure=lambda root: float(distance(x, following(x, 1), weights(x, 1, root))),
+        at=(10, 100, 1000),
+        at_most=-2.0,
+        control=dict(at_most=-4.0),
+    )
+
+
+def error_below(start):
+    """Return whether the error is at most 2 (T e^-beta + start tau) / n."""
+
+    def predicate(member):
+        tau, root, x = member
+        counts = following(x, tau)
+        most = Fraction(2, sum(counts.values())) * (Fraction(len(x), root * root) + start * tau)
+        return distance(x, counts, weights(x, tau, root)) <= most
+
+    return predicate
+
+
+@claim(
+    "quantitative.5.4.kgram.error.repaired",
+    ref="App. B.3",
+    statement=r"\|f(x) - f^*(x)\|_1 \le \frac{2 (T e^{-\beta} + \tau)}{\sum_i \mathbf 1("
+    r"x_{i-\tau:i-1} = x_{T-\tau+1:T})}",
+)
+def error_repaired():
+    """With the share of the first tau positions it holds for every x. Control: without."""
+    return exhaustive(
+        predicate=error_below(1), universe=CASES, control=dict(predicate=error_below(0))
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.error.typical",
+    ref="App. B.3",
+    statement=r"\sum_i \mathbf 1(x_{i-\tau:i-1} = x_{T-\tau+1:T}) = \Theta(T) \Rightarrow "
+    r"\|f(x) - f^*(x)\| \lesssim e^{-\beta}",
+)
+def error_typical():
+    """On a random string of 2,000 symbols the error falls like e^-beta, n = e^(beta / 2).
+
+    At tau = 2, to beta = 6, where the start is not yet felt. Control: like e^(-beta / 2).
+    """
+    x = tuple(np.random.default_rng(0).integers(0, 2, 2_000).tolist())
+    counts = following(x, 2)
+    return rate(
+        measure=lambda root: float(distance(x, counts, weights(x, 2, root))),
+        at=(5, 10, 20),
+        exponent=-2.0,
+        tolerance=0.3,
+        control=dict(exponent=-1.0),
+    )
