@@ -15,8 +15,8 @@ import numpy as np
 from theorykit.arguments import finite, whole
 
 Array = Any
-MEMORY = 2**16
-"""Directions times inputs that are held at once."""
+HELD = 2**12
+"""Directions times inputs that are held at once: few enough to stay in the cache."""
 
 
 class Trace(NamedTuple):
@@ -238,7 +238,9 @@ def _exact(graph: Any, names: tuple, weights: Any, rest: Any, x: Array, y: Array
             zero = jnp.zeros((), leaf.dtype)
             return jax.jvp(first, (zero,), (jnp.ones_like(zero),))[1]
 
-        block = min(leaf.size, max(1, MEMORY // x.shape[0]))
+        # A divisor of the size: a remainder would be compiled once more.
+        most = max(1, HELD // x.shape[0])
+        block = max(n for n in range(1, min(leaf.size, most) + 1) if leaf.size % n == 0)
         sums = jax.lax.map(curvature, jnp.arange(leaf.size), batch_size=block)
         found[name] = found.get(name, 0) + jnp.sum(sums)
     return found

@@ -99,20 +99,21 @@ def expansion(table: Any, tol: float = 1e-9) -> Parities:
     T = variables(table)
     if table.ndim != 1 or not np.isfinite(table).all():
         raise ValueError("a table is one row of finite numbers.")
-    c = 2 * _spectrum(table)
+    c = 2 * spectrum(table)
     c[0] = c[0] / 2 - c[1:].sum() / 2
     kept = np.flatnonzero(np.abs(c) > tol * max(np.abs(table).max(), 1e-300))
     sets = tuple(tuple(j for j in range(T) if S >> j & 1) for S in kept.tolist())
     return Parities(max(T, 1), sets, tuple(c[kept].tolist()))
 
 
-def _spectrum(table: np.ndarray) -> np.ndarray:
-    """Return 2^-T times the transform, in float64 whatever JAX is set to."""
+def spectrum(table: Any) -> np.ndarray:
+    """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
     import jax
 
+    table = np.asarray(table, np.float64)
     with jax.enable_x64(True):
-        found = walsh_hadamard(table.astype(np.float64))
-    return np.array(found) / len(table)
+        found = walsh_hadamard(table)
+    return np.array(found) / table.shape[-1]
 
 
 def degree(table: Any, tol: float = 1e-9) -> int:

@@ -65,7 +65,7 @@ class Transformer(nnx.Module):
         return jnp.column_stack([codes, jnp.append(x, 0).astype(codes.dtype)])
 
     def activations(self, x: Array) -> dict[str, Array]:
-        """Return what stands between: `attention1`, `mixed` Z, `hidden`, `after` Y, `attention2`."""
+        """Return `attention1` A1, `mixed` Z, `hidden`, `after` Y and `attention2`."""
         X = self.tokens(x)
         A = jax.nn.softmax(self.temperature * (X @ self.score1[...] @ X.T), -1)
         Z = A @ (X @ self.value1[...])
