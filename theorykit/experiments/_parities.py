@@ -140,8 +140,13 @@ def by_class(found: Learned, values: Array) -> dict[tuple[int, int], np.ndarray]
 
 def construction(f: Any, inputs: Array) -> tuple[float, float]:
     """Return |theta|^2 and the trace of the loss Hessian of f's construction, over these inputs."""
+    from flax import nnx
+
     from theorykit import boolean, sharpness
 
     built = boolean.transformer(f)
+    # The same weights in a plain network: what is compiled serves every function of the degree.
+    plain = boolean.Transformer(f.T, hidden=len(built.bias[...]))
+    nnx.update(plain, nnx.state(built, nnx.Param))
     bits = np.asarray(inputs)[:, : f.T].astype(np.float32)
-    return sum(built.squared_norms().values()), float(sharpness.trace(built, bits).value)
+    return boolean.squared_norm(f), float(sharpness.trace(plain, bits).value)

@@ -1,5 +1,6 @@
 """What the bounds are fed with: losses of a network, and of its Gaussian perturbations."""
 
+import functools
 from typing import Any
 
 import jax
@@ -37,23 +38,25 @@ def perturbed_losses(
         raise ValueError(f"there are {len(x)} inputs and {len(y)} targets; give a target an input.")
     finite("targets", y)
     graph, parameters, rest = nnx.split(network, nnx.Param, ...)
+    return _perturbed(graph, draws // 2, parameters, rest, jnp.asarray(x), y, sigma, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _perturbed(graph, pairs, parameters, rest, x, y, sigma, key) -> Array:
     leaves, tree = jax.tree.flatten(parameters)
 
     def one(key: Array) -> Array:
         keys = jax.random.split(key, len(leaves))
-        noise = [
-            sigma * jax.random.normal(k, a.shape, a.dtype)
-            for k, a in zip(keys, leaves, strict=True)
-        ]
+        noise = [jax.random.normal(k, a.shape, a.dtype) for k, a in zip(keys, leaves, strict=True)]
 
-        def at(sign: int) -> Array:
-            moved = [a + sign * e for a, e in zip(leaves, noise, strict=True)]
+        def at(scale: Array) -> Array:
+            moved = [a + scale * e for a, e in zip(leaves, noise, strict=True)]
             return squared_losses(nnx.merge(graph, jax.tree.unflatten(tree, moved), rest), x, y)
 
-        return jnp.stack([at(1), at(-1)])
+        return jnp.stack([at(sigma), at(-sigma)])
 
-    pairs = jax.lax.map(one, jax.random.split(key, draws // 2))
-    return pairs.reshape(draws, -1)
+    found = jax.lax.map(one, jax.random.split(key, pairs))
+    return found.reshape(2 * pairs, -1)
 
 
 def distance(network: nnx.Module, prior: nnx.Module | None = None) -> float:
