@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from theorykit.experiments._base import Finding, Setting, experiment
-from theorykit.experiments._parities import PLANS, Learned, Plan, by_class, construction, learn
+from theorykit.experiments._parities import (
+    PLANS,
+    Learned,
+    Plan,
+    built,
+    by_class,
+    construction,
+    learn,
+)
 
 SAID = 0.1
 """The sub-Gaussian constant of appendix A: the upper end of what the paper measured."""
@@ -103,12 +111,12 @@ def dominated(found: Learned, seed: int = 0, draws: int = 32) -> list[dict[str, 
         trace = sharpness.hutchinson(
             network, found.x[i], found.y[i], key=jax.random.key(seed), draws=draws
         )
-        norm, built = construction(found.functions[i], found.x[i])
+        norm, sharp = construction(found.functions[i], found.x[i])
         rows.append({
             "degree": label[0], "sparsity": label[1],
             "norm^2": round(pacbayes.distance(network), 1), "norm^2 built": round(norm, 1),
             "trace": round(float(trace.value), 1), "+-": round(float(trace.stderr), 1),
-            "trace built": round(built, 1),
+            "trace built": round(sharp, 1),
         })  # fmt: skip
     return rows
 
@@ -189,11 +197,11 @@ def perturbation(setting: Setting) -> Finding:
     for T, d, s in itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities):
         setting.say(f"T = {T}, degree {d}, sparsity {s}")
         seeds = range(setting.seed, setting.seed + mesh.functions)
-        built = [boolean.transformer(boolean.random(T, d, s, seed)) for seed in seeds]
+        networks = [built(boolean.random(T, d, s, seed)) for seed in seeds]
         few = np.random.default_rng(setting.seed).integers(0, 2, (mesh.inputs, T))
         inputs = few if mesh.inputs < 2**T else boolean.bits(T)
         found = sharpness.perturbed(
-            built, inputs.astype(np.float32), sigmas=mesh.sigmas,
+            networks, inputs.astype(np.float32), sigmas=mesh.sigmas,
             key=jax.random.key(setting.seed), draws=mesh.draws,
         )  # fmt: skip
         base = found.unperturbed[:, None]
