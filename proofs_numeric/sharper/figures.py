@@ -142,3 +142,82 @@ def measured_bound():
     the posterior and that of its centre are meant. Control: without the KL divergence.
     """
     return experiment(measure=measured(True), at_least=1.0, control=dict(measure=measured(False)))
+
+
+# Sections 2.2 to 2.4 -----------------------------------------------------------------------------
+
+
+@functools.cache
+def orders():
+    """Return, a network that interpolates, log10 of the construction's norm^2 and trace over its.
+
+    Shape (networks, 2).
+    """
+    from theorykit.experiments import sharper
+
+    with jax.enable_x64(False):
+        rows = sharper.dominated(networks())
+    pairs = [[row[f"{what} built"] / row[what] for what in ("norm^2", "trace")] for row in rows]
+    return np.log10(pairs)
+
+
+@claim(
+    "sharper.fig2.domination",
+    ref="Sec. 2.2, Fig. 2 (a)",
+    statement=r"\operatorname{tr} \nabla^2 L(\hat\theta) < \operatorname{tr} \nabla^2 L(\theta^*)",
+    tier="slow",
+)
+def sharper_learned():
+    """Learned networks that interpolate are flatter than the construction. Control: sharper."""
+    return experiment(
+        measure=lambda key, progress: orders()[:, 1],
+        at_least=0.0,
+        control=dict(at_least=None, at_most=0.0),
+    )
+
+
+@claim(
+    "sharper.fig5.mechanism",
+    ref="Sec. 2.4, Fig. 5",
+    statement=r"\text{attention rows line up with the Fourier components}",
+    tier="slow",
+)
+def mechanism():
+    """The nearest row's cosine with a component is larger than that with other sets of its size.
+
+    The difference of the means, a network, eight that are small enough to read. Control: smaller.
+    """
+
+    def measure(key, progress):
+        from theorykit.experiments import Setting, _mechanism
+
+        seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**20
+        found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed))
+        return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
+
+    return experiment(measure=measure, at_least=0.0, control=dict(at_least=None, at_most=0.0))
+
+
+@claim(
+    "sharper.fig.perturbation",
+    ref="Sec. 2.3",
+    statement=r"|\operatorname{tr} \nabla^2 L(\theta^* + \epsilon) - \operatorname{tr} \nabla^2 "
+    r"L(\theta^*)| \ll \operatorname{tr} \nabla^2 L(\theta^*), \quad \sigma \le 0.01",
+    tier="slow",
+)
+def perturbation():
+    """At sigma = 0.01 the mean trace of 8 constructions has moved by less than a tenth.
+
+    T = 6, degree 2, sparsity 3, all 64 inputs, four draws each. Control: by more.
+    """
+
+    def measure(key, progress):
+        from theorykit import boolean, sharpness
+        from theorykit.experiments._parities import built
+
+        networks = [built(boolean.random(6, 2, 3, seed)) for seed in range(8)]
+        x = boolean.bits(6).astype(np.float32)
+        found = sharpness.perturbed(networks, x, sigmas=[0.01], key=key, draws=4)
+        return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
+
+    return experiment(measure=measure, at_most=0.1, control=dict(at_most=None, at_least=0.1))
