@@ -39,6 +39,7 @@ _HOME = {
     "verify": "runner",
 }
 _MODULES = (
+    "boolean",
     "certify",
     "checks",
     "compare",
@@ -47,6 +48,7 @@ _MODULES = (
     "kernels",
     "nets",
     "proofs_numeric",
+    "sharpness",
     "tasks",
     "templates",
     "training",

@@ -10,7 +10,7 @@ from typing import Any
 from theorykit.folders import Folder, write_atomically
 
 SIZES = ("cpu", "paper")
-PAPERS = ("capture", "limit", "quantitative", "templates")
+PAPERS = ("capture", "limit", "quantitative", "sharper", "templates")
 
 _known: dict[tuple[str, str], "Experiment"] = {}
 

@@ -84,6 +84,7 @@ def fit(
     data: tuple[Array, Array] | None = None,
     loss: Callable[[Array, Array], Array] | None = None,
     each: bool = False,
+    minibatch: int | None = None,
     steps: int = 1000,
     batch: int = 64,
     length: int = 16,
@@ -123,7 +124,8 @@ def fit(
     - `optimizer`: an optax transformation.
     - `data`: inputs and targets to train on instead of a task; `loss`: another loss of one
       example's outputs and target; `each`: every seed has data of its own, along a first axis of
-      `data` and of what is evaluated.
+      `data` and of what is evaluated. `minibatch`: a step takes as many of the P examples, drawn
+      with replacement, in place of all.
     - `steps`, `batch`, `length`: how many steps, of how many examples, of which length.
     - `seeds`: how many networks (4), or their numbers.
     - `every`: how many steps a chunk, one call of compiled code, has. At its end come evaluation,
@@ -151,6 +153,8 @@ def fit(
         raise ValueError("loss goes with data; a task has its own.")
     if each and data is None:
         raise ValueError("each goes with data; on a task every seed has its own samples anyway.")
+    if minibatch is not None and data is None:
+        raise ValueError("minibatch goes with data; on a task, batch says how many are drawn.")
     if optimizer is None:
         raise ValueError("fit takes an optimizer, such as optax.adam(1e-3).")
     if not callable(getattr(optimizer, "update", None)):
@@ -168,7 +172,7 @@ def fit(
     state = start.state if isinstance(start, Fit) else start
     numbers = _numbers(seeds, state)
     problem = (
-        OnData(data, loss, evaluate, each)
+        OnData(data, loss, evaluate, each, minibatch)
         if task is None
         else OnTask(task, batch, length, evaluate)
     )

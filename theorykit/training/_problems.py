@@ -93,7 +93,10 @@ class OnTask:
 
 
 class OnData:
-    """The whole of a fixed set, each step: one for all seeds, or one `each`, along a first axis.
+    """A fixed set: one for all seeds, or one `each`, along a first axis.
+
+    Each step takes the whole of it, or as many of its examples as a `minibatch` has, drawn with
+    replacement.
 
     **Raises:** `ValueError` if inputs and targets differ in number.
     """
@@ -104,8 +107,10 @@ class OnData:
         loss: Callable | None,
         evaluate: Mapping[str, Any] | None,
         each: bool = False,
+        minibatch: int | None = None,
     ):
         self.arrays = {}
+        self.minibatch = None if minibatch is None else whole("minibatch", minibatch)
         self.axis = 0 if each else None
         examples = int(each)
         evaluate = _sets(evaluate)
@@ -158,8 +163,13 @@ class OnData:
         return jax.vmap(lambda x, y, key: self.error(apply(x, key), y))(x, y, keys).mean()
 
     def loss(self, apply: Callable, arrays: Any, key: Array) -> Array:
-        """Return the mean loss of the data."""
-        return self.mean(apply, arrays["data"], key)
+        """Return the mean loss of the data, or of a minibatch of it."""
+        pair = arrays["data"]
+        if self.minibatch is not None:
+            key, draw = jax.random.split(key)
+            chosen = jax.random.randint(draw, (self.minibatch,), 0, len(pair[0]))
+            pair = jax.tree.map(lambda a: a[chosen], pair)
+        return self.mean(apply, pair, key)
 
     def metrics(self, apply: Callable, arrays: Any, key: Array) -> dict[str, Array]:
         """Return the loss on the data and on each set of `evaluate`, after the last step."""
@@ -172,7 +182,8 @@ class OnData:
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint must agree with."""
         hashes = {name: [fingerprint(a) for a in pair] for name, pair in self.arrays.items()}
-        return {"data": hashes, "loss": named(self.one_loss)}
+        facts = {"data": hashes, "loss": named(self.one_loss)}
+        return facts if self.minibatch is None else facts | {"minibatch": self.minibatch}
 
 
 def _sets(evaluate: Any) -> dict[str, Any]:

@@ -313,3 +313,22 @@ def test_each_seed_may_have_data_of_its_own():
         training.fit(make, data=(x, y), each=True, seeds=3, **options)
     with pytest.raises(ValueError, match="each goes with data"):
         training.fit(make, Shift(), each=True, **options)
+
+
+def test_a_minibatch_is_of_the_data_and_as_large():
+    """At rate 1 a linear map at x = 1 jumps to the target of its minibatch of one."""
+    make = lambda rngs: nnx.Linear(1, 1, use_bias=False, rngs=rngs)
+    x, y = np.ones((2, 3, 1), np.float32), np.arange(6.0, dtype=np.float32).reshape(2, 3, 1)
+    run = lambda **options: training.fit(
+        make, data=(x, y), each=True, optimizer=optax.sgd(1.0), steps=4, every=1, seeds=2,
+        progress=False, **options,
+    )  # fmt: skip
+    one = run(minibatch=1)
+    ends = np.stack([np.ravel(one.network(i).kernel[...]) for i in range(2)]).ravel()
+    assert (np.abs(ends[:, None] - y[:, :, 0]).min(1) < 1e-6).all()
+    whole = run()
+    assert np.allclose(np.ravel(whole.network(0).kernel[...]), y[0].mean())
+    # The loss that is reported is that of all the data.
+    assert np.isclose(one.history["loss"][-1][0], 0.5 * ((ends[0] - y[0]) ** 2).mean())
+    with pytest.raises(ValueError, match="minibatch goes with data"):
+        training.fit(make, object(), optax.sgd(1.0), minibatch=2)

@@ -1,0 +1,1 @@
+"""A Sharper Picture of Generalization in Transformers."""

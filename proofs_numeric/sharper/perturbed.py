@@ -1,0 +1,111 @@
+"""Theorems 12, 17 and 31: what Gaussian noise on the parameters does to loss and Hessian.
+
+The analytic constants are lost and said to be loose; what is checked is the order in sigma, on the
+construction of a random function of 3 bits, degree 2 and sparsity 2, over all inputs.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax.flatten_util import ravel_pytree
+
+from theorykit import boolean, claim
+from theorykit.checks import rate
+
+SIGMAS = (5e-4, 1e-3, 2e-3, 4e-3)
+DRAWS = 4
+
+
+@functools.cache
+def problem():
+    """Return f's construction as a function of one vector of parameters, and that vector.
+
+    Its targets are its own outputs, so that the loss is exactly zero, and so is its slope.
+    """
+    network = boolean.transformer(boolean.random(3, 2, 2), dtype=jnp.float64)
+    graph, parameters, rest = nnx.split(network, nnx.Param, ...)
+    theta, unravel = ravel_pytree(parameters)
+    x = boolean.bits(3).astype(float)
+    outputs = lambda t: jax.vmap(nnx.merge(graph, unravel(t), rest))(x)[:, 0]
+    return outputs, theta
+
+
+def both_ways(sigma):
+    """Return DRAWS perturbed parameters and as many mirror images; the noise is the same."""
+    _, theta = problem()
+    noise = np.random.default_rng(0).standard_normal((DRAWS, len(theta)))
+    return theta + sigma * np.concatenate([noise, -noise])
+
+
+@functools.cache
+def hessian():
+    """Return the compiled Hessian of the loss at many points, one after the other."""
+    outputs, theta = problem()
+    y = outputs(theta)
+    loss = lambda t: jnp.mean((outputs(t) - y) ** 2)
+    return jax.jit(lambda points: jax.lax.map(jax.hessian(loss), points))
+
+
+@claim(
+    "sharper.12.taylor",
+    ref="Theorems 6 and 12",
+    statement=r"E \hat L(\theta + \epsilon) = \tfrac{\sigma^2}{2} \operatorname{tr} \nabla^2 "
+    r"\hat L(\theta) + \tfrac 12 E[\epsilon^\top (\nabla^2 \hat L(\theta + \tilde\epsilon) - "
+    r"\nabla^2 \hat L(\theta)) \epsilon]",
+    assumptions=[r"\hat L(\theta) = 0", "no unit flips"],
+)
+def taylor():
+    """The remainder, taken off by the quadratic form of the same noise, is of order sigma^4.
+
+    Odd orders cancel over noise and its mirror image; so it is sigma^2 times smaller than the first
+    term. Control: sigma times.
+    """
+
+    def remainder(sigma):
+        outputs, theta = problem()
+        points, y = both_ways(sigma), outputs(theta)
+        loss = jax.vmap(lambda t: jnp.mean((outputs(t) - y) ** 2))(points)
+        slope = lambda e: jnp.mean(jax.jvp(outputs, (theta,), (e,))[1] ** 2)
+        return jnp.abs((loss - jax.vmap(slope)(points - theta)).mean()) / sigma**2
+
+    return rate(measure=remainder, at=SIGMAS, exponent=2, tolerance=0.3, control=dict(exponent=1))
+
+
+@claim(
+    "sharper.31.perturbed",
+    ref="Theorem 31",
+    statement=r"\|\nabla^2 L(\theta + \epsilon) - \nabla^2 L(\theta)\|_{op} = O(\sigma)",
+)
+def operator_norm():
+    """The operator norm of the Hessian's perturbation is of first order. Control: of second."""
+
+    def measure(sigma):
+        _, theta = problem()
+        moved, base = hessian()(both_ways(sigma)), hessian()(theta[None])
+        return np.linalg.norm(moved - base, 2, (1, 2)).mean()
+
+    return rate(measure=measure, at=SIGMAS, exponent=1, control=dict(exponent=2))
+
+
+@claim(
+    "sharper.17.mean",
+    ref="Theorem 17, Sec. 2.3",
+    statement=r"E \operatorname{tr} \nabla^2 L(\theta + \epsilon) - \operatorname{tr} \nabla^2 "
+    r"L(\theta) = O(\sigma^2)",
+)
+def mean_trace():
+    """The mean trace, which the bound needs, moves by the second order only.
+
+    So the operator norm times the number of parameters, of first order, is loose without limit as
+    sigma -> 0. Control: first order.
+    """
+
+    def measure(sigma):
+        _, theta = problem()
+        traces = lambda points: np.trace(hessian()(points), axis1=1, axis2=2)
+        return abs(traces(both_ways(sigma)).mean() - traces(theta[None])[0])
+
+    return rate(measure=measure, at=SIGMAS, exponent=2, tolerance=0.3, control=dict(exponent=1))

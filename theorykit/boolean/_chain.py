@@ -1,0 +1,65 @@
+"""Parity by a chain of thought: one degree-2 network, T steps."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.arguments import whole
+from theorykit.boolean._construction import Lookup
+from theorykit.boolean._network import Transformer
+
+Array = Any
+
+
+class ParityChain(Transformer):
+    """Appendix G: encodings of period T, so that position T + t meets bit t and the answer so far.
+
+    A sequence is x_1 ... x_T, 0, y_1, y_2, ...; its last position attends to all positions of its
+    own encoding, itself and bit t, and the lookup of degree 2 says whether they are equal. Called
+    with bits (T,) it returns y (T,): y_t is the parity of the first t.
+
+    One network for all steps needs a score for each of the T encodings: W1 and W2 are
+    scale log(T + 1) times the identity, with squared norms of order T log^2 T.
+    """
+
+    def __init__(self, T: int, *, scale: float = 2.0, dtype: Any = None):
+        """Set all weights."""
+        T = whole("T", T)
+        super().__init__(T, hidden=12, encodings=jnp.eye(T), dtype=dtype)
+        self.scale = float(scale)
+        lookup, last = Lookup(2), np.eye(T + 1)[-1]
+        same = np.pad(scale * math.log(T + 1) * np.eye(T), (0, 1))
+        set_to = dict(
+            score1=same,
+            value1=np.outer(last, last),
+            mlp_in=np.outer(last, np.ones(12)),
+            bias=-np.array([float(t) for t in lookup.thresholds]),
+            mlp_out=np.outer(lookup.slopes, last),
+            score2=same,
+            value2=last,
+        )
+        for name, value in set_to.items():
+            block = getattr(self, name)
+            block[...] = jnp.asarray(value, block.dtype)
+
+    def tokens(self, x: Array) -> Array:
+        """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""
+        x, codes = jnp.asarray(x), self.encodings[...]
+        if x.ndim != 1:
+            raise ValueError(f"one sequence is a row of bits, got shape {x.shape}; vmap many.")
+        codes = codes[jnp.arange(x.shape[0]) % self.T]
+        return jnp.column_stack([codes, x.astype(codes.dtype)])
+
+    def step(self, sequence: Array) -> Array:
+        """Return the output () at the last position: near 1 if its two bits are equal, else 0."""
+        return super().__call__(sequence)[0]
+
+    def __call__(self, x: Array) -> Array:
+        """Return the chain (T,) of an input (T,): each answer is rounded and appended."""
+        sequence = jnp.append(jnp.asarray(x, int), 0)
+        for _ in range(self.T):
+            odd = (self.step(sequence) < 0.5).astype(sequence.dtype)
+            sequence = jnp.append(sequence, odd)
+        return sequence[self.T + 1 :]
