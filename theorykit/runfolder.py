@@ -134,7 +134,9 @@ def read_run(path: str | Path) -> Run:
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise ValueError(f"there is no run folder {path}; `theorykit verify --run {path}` makes one.")
+        raise ValueError(
+            f"there is no run folder {path}; `theorykit verify --run {path}` makes one."
+        )
     names = {p.name for p in folder.iterdir()}
     if names and not names & {"header.json", "plan.json", "results.jsonl"}:
         raise ValueError(f"{path} holds other files and no run.")

@@ -167,6 +167,19 @@ class Content:
         }
 
     @property
+    def headline(self) -> str:
+        """How many of each verdict there are, as a reader would say it."""
+        said = {
+            Verdict.holds: ("holds", "hold"),
+            Verdict.refuted: ("fell", "fell"),
+            Verdict.inconclusive: ("is undecided", "are undecided"),
+            Verdict.error: ("could not be tried", "could not be tried"),
+        }
+        parts = [f"{n} {said[v][n != 1]}" for v, n in self.counts]
+        claims = "claim" if self.counts and self.counts[0][1] == 1 else "claims"
+        return ", ".join(parts).replace(" ", f" {claims} ", 1) or "No claim was tried"
+
+    @property
     def counts(self) -> list[tuple[Verdict, int]]:
         """How many of each verdict there are, of those that there are."""
         found = Counter(r.verdict for r in self.results)

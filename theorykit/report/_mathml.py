@@ -24,8 +24,9 @@ LETTERS = {
 }
 """Alphabets that browsers take from Unicode: they ignore the attribute that asks for one."""
 
-ORDINARY = "∞∅∂∇⊤⊥′†‡∀∃∄¬"
-"""Symbols that stand for a thing, among those that Unicode calls mathematical."""
+THINGS = ("∞", "∅", "⊤", "⊥")
+ORDINARY = (*THINGS, *"∂∇′†‡∀∃∄¬")
+"""What is no operator between two others, among the symbols that Unicode calls mathematical."""
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 
@@ -104,6 +105,8 @@ def _set_operator(node: xml.Element) -> None:
     """Tell operators from identifiers: browsers space by the element, not by the character."""
     text = node.text or ""
     if _tag(node) == "mo" and text.isalpha() and len(text) > 1 and text != "mod":
+        node.tag = f"{{{NAMESPACE}}}mi"
+    elif _tag(node) == "mo" and text in THINGS:
         node.tag = f"{{{NAMESPACE}}}mi"
     elif _tag(node) == "mi" and text == "~":
         node.tag, node.text = f"{{{NAMESPACE}}}mo", "∼"

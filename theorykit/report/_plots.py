@@ -29,10 +29,10 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
     **Arguments:** `entries`: id, anchor, ratio, verdict. Ratios above 1 share the last column,
     those of 0 and below the first.
     """
-    columns = 50
-    width, base, step = 760, 118, 7
+    columns = 60
+    width, base, step = 960, 0, 7
     stacks: dict[int, int] = {}
-    x = lambda column: 30 + (width - 90) * column / columns
+    x = lambda column: 30 + (width - 100) * column / columns
     dots = []
     for id, anchor, ratio, verdict in sorted(entries, key=lambda e: (e[3] != "refuted", -e[2])):
         beyond = ratio > 1 + 1e-6
@@ -45,7 +45,7 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
                 '<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2.9"/></a>'
             ).format(anchor, label, label, verdict, x(column), base - step * (height - 0.4))
         )
-    top = min(0, base - step * (max(stacks.values(), default=0) + 2))
+    top = base - step * (max(stacks.values(), default=0) + 1)
     ticks = [(x(columns * i / 4), f"{i / 4:g}") for i in range(5)] + [(x(columns + 3), "> 1")]
     body = [
         _line(x(0) - 5, base, x(columns) + 5, base, "axis"),
@@ -97,7 +97,9 @@ def _fit(found: Outcome) -> Markup:
         if s > 0:
             least = math.log10(m - 2 * s) if m > 2 * s else v0
             inside.append(_line(x(u), y(least), x(u), y(math.log10(m + 2 * s)), "error"))
-        inside.append(Markup('<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="3.2"/>').format(x(u), y(v)))
+        inside.append(
+            Markup('<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="3.2"/>').format(x(u), y(v))
+        )
     # A nested picture clips what leaves it, and needs no id as a clip path would.
     box = f"{LEFT} {top} {WIDTH - LEFT - RIGHT} {height - top - bottom}"
     place = dict(zip(("x", "y", "width", "height"), box.split(), strict=True))
@@ -132,7 +134,11 @@ def _interval(found: Outcome) -> Markup:
     if math.isfinite(found.estimate):
         body.append(_line(x(found.interval[0]), level, x(found.interval[1]), level, "fit"))
         body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in found.interval]
-        body.append(Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(x(found.estimate), level))
+        body.append(
+            Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(
+                x(found.estimate), level
+            )
+        )
     text = f"Estimate {found.estimate:.4g} in [{found.interval[0]:.4g}, {found.interval[1]:.4g}]"
     if found.predicted is not None:
         text += f", predicted {_between(low, high)}"
@@ -144,7 +150,9 @@ def _tightness(ratio: float) -> Markup:
     height, level = 66, 22
     logarithmic = ratio > 4
     scale = (lambda v: math.log10(max(v, 0.1))) if logarithmic else (lambda v: v)
-    a, b = (-1.0, scale(ratio) * 1.08) if logarithmic else (min(0.0, ratio), max(1.08, ratio * 1.08))
+    a, b = (
+        (-1.0, scale(ratio) * 1.08) if logarithmic else (min(0.0, ratio), max(1.08, ratio * 1.08))
+    )
     x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * (min(max(scale(v), a), b) - a) / (b - a)
     zero = x(0.1 if logarithmic else 0.0)
     body = [
@@ -162,7 +170,7 @@ def _tightness(ratio: float) -> Markup:
 
 
 def _figure(height: float, label: str, body: Iterable[Markup]) -> Markup:
-    caption = Markup('<figcaption>{}</figcaption>').format(label)
+    caption = Markup("<figcaption>{}</figcaption>").format(label)
     return Markup(
         '<figure><svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>{}</figure>'
     ).format(WIDTH, height, label, Markup("").join(body), caption)
@@ -181,7 +189,9 @@ def _rect(x: float, y: float, width: float, height: float, kind: str) -> Markup:
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle") -> Markup:
-    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x, y, anchor, text
+    )
 
 
 def _padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[float, float]:

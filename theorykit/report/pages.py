@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
 from theorykit.report import _content, _plots
 from theorykit.report._content import content as content
 from theorykit.report._mathml import is_formula, mathml, sentence
@@ -74,7 +76,13 @@ def _environment(is_latex: bool) -> "jinja2.Environment":
         code=lambda witness: cut(_content.code(witness)),
     )
     made.filters.update(
-        math=mathml, sentence=sentence, cell=cell, tex=tex, name=tex_name, ascii=ascii_only
+        math=mathml,
+        sentence=sentence,
+        breakable=breakable,
+        cell=cell,
+        tex=tex,
+        name=tex_name,
+        ascii=ascii_only,
     )
     made.tests.update(formula=is_formula)
     return made
@@ -87,6 +95,11 @@ def cut(text: str) -> str:
         return text
     more = len(lines) - MOST_LINES
     return "\n".join([*lines[:MOST_LINES], f"# ... {more} more lines; results.jsonl has them"])
+
+
+def breakable(id: str) -> Markup:
+    """Return an id that a browser may break between its parts."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(id))))
 
 
 def cell(text: str) -> str:
