@@ -69,8 +69,8 @@ class Outcome:
     **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
     inputs, members or replicates were tried; `note`, one sentence; `ratio`, the largest
     lhs / rhs seen, and `tightest`, where; `estimate` with `interval` for statistical checks,
-    and `predicted`, between which the estimate should lie; `witness` of a refutation; `points`, the fitted (n, mean, standard error) of a rate;
-    `certificate`, if the evidence is certified.
+    and `predicted`, between which the estimate should lie; `witness` of a refutation; `points`,
+    the fitted (n, mean, standard error) of a rate; `certificate`, if the evidence is certified.
     """
 
     verdict: Verdict

@@ -60,12 +60,25 @@ def mathml(tex: str, display: bool = False) -> Markup:
     return Markup(xml.tostring(root, encoding="unicode"))
 
 
+SIGNS = {"&lt;=": "≤", "&gt;=": "≥", "-&gt;": "→", "+-": "±"}
+
+SUBSCRIPT = re.compile(r"(?<![\w.&])([A-Za-z])_([A-Za-z0-9]+)(?![\w(])")
+POWER = re.compile(r"\^(?:\(([^()]*)\)|(-?\w+))")
+
+
 def sentence(text: str) -> Markup:
-    """Return plain text with what stands between backticks as `<code>`."""
+    """Return plain text as a page shows it: `code` between backticks, signs and indices set."""
     parts = str(escape(text)).split("`")
     if len(parts) % 2 == 0:
         return Markup("`".join(parts))
-    return Markup("".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts)))
+    return Markup("".join(f"<code>{p}</code>" if i % 2 else _set(p) for i, p in enumerate(parts)))
+
+
+def _set(text: str) -> str:
+    for written, sign in SIGNS.items():
+        text = text.replace(written, sign)
+    text = SUBSCRIPT.sub(r"<i>\1</i><sub>\2</sub>", text)
+    return POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", text)
 
 
 def is_formula(text: str) -> bool:
@@ -104,9 +117,8 @@ def _letter(character: str, names: tuple[str, str]) -> str:
 def _set_operator(node: xml.Element) -> None:
     """Tell operators from identifiers: browsers space by the element, not by the character."""
     text = node.text or ""
-    if _tag(node) == "mo" and text.isalpha() and len(text) > 1 and text != "mod":
-        node.tag = f"{{{NAMESPACE}}}mi"
-    elif _tag(node) == "mo" and text in THINGS:
+    is_name = text in THINGS or (text.isalpha() and len(text) > 1 and text != "mod")
+    if _tag(node) == "mo" and is_name:
         node.tag = f"{{{NAMESPACE}}}mi"
     elif _tag(node) == "mi" and text == "~":
         node.tag, node.text = f"{{{NAMESPACE}}}mo", "∼"

@@ -17,7 +17,7 @@ def plot(result: Result) -> Markup:
     if len(found.points) > 1:
         return _fit(found)
     if found.interval is not None and found.estimate is not None:
-        return _interval(found)
+        return _interval(found.estimate, found.interval, found.predicted)
     if found.ratio is not None and math.isfinite(found.ratio):
         return _tightness(found.ratio)
     return Markup("")
@@ -113,11 +113,12 @@ def _fit(found: Outcome) -> Markup:
     return _figure(height, text, body)
 
 
-def _interval(found: Outcome) -> Markup:
+def _interval(
+    estimate: float, interval: tuple[float, float], predicted: tuple[float, float] | None
+) -> Markup:
     """An estimate with its interval, over what is predicted."""
-    assert found.estimate is not None and found.interval is not None
-    low, high = found.predicted or (math.nan, math.nan)
-    known = [found.estimate, *found.interval, low, high]
+    low, high = predicted or (math.nan, math.nan)
+    known = [estimate, *interval, low, high]
     ends = [v for v in known if math.isfinite(v)]
     if not ends:
         return Markup("")
@@ -126,21 +127,21 @@ def _interval(found: Outcome) -> Markup:
     clamp = lambda v: min(max(v, a), b)
     x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * (clamp(v) - a) / (b - a)
     body = []
-    if found.predicted is not None:
+    if predicted is not None:
         left, width = x(low), max(x(high) - x(low), 2.0)
         body.append(_rect(left - (width == 2.0), 12, width, 48, "band"))
     body.append(_line(LEFT, 60, WIDTH - RIGHT, 60, "axis"))
     body += [_text(x(v), 74, f"{v:.4g}") for v in _ticks(a, b)]
-    if math.isfinite(found.estimate):
-        body.append(_line(x(found.interval[0]), level, x(found.interval[1]), level, "fit"))
-        body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in found.interval]
+    if math.isfinite(estimate):
+        body.append(_line(x(interval[0]), level, x(interval[1]), level, "fit"))
+        body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in interval]
         body.append(
             Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(
-                x(found.estimate), level
+                x(estimate), level
             )
         )
-    text = f"Estimate {found.estimate:.4g} in [{found.interval[0]:.4g}, {found.interval[1]:.4g}]"
-    if found.predicted is not None:
+    text = f"Estimate {estimate:.4g} in [{interval[0]:.4g}, {interval[1]:.4g}]"
+    if predicted is not None:
         text += f", predicted {_between(low, high)}"
     return _figure(height, text, body)
 
@@ -170,10 +171,10 @@ def _tightness(ratio: float) -> Markup:
 
 
 def _figure(height: float, label: str, body: Iterable[Markup]) -> Markup:
-    caption = Markup("<figcaption>{}</figcaption>").format(label)
     return Markup(
-        '<figure><svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>{}</figure>'
-    ).format(WIDTH, height, label, Markup("").join(body), caption)
+        '<figure><svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+        "<figcaption>{}</figcaption></figure>"
+    ).format(WIDTH, height, label, Markup("").join(body), label)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -122,14 +123,7 @@ TEX = {
     "|": r"\ensuremath{|}",
     **{c: "\\" + c for c in "&%$#_"},
 }
-GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-        "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(),
-        strict=True,
-    )
-)
+GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
 
 
 def tex(text: str) -> str:
@@ -139,7 +133,10 @@ def tex(text: str) -> str:
         if c in TEX:
             made.append(TEX[c])
         elif c in GREEK:
-            made.append(rf"\ensuremath{{\{GREEK[c]}}}")
+            size, letter = unicodedata.name(c).split()[1::2]
+            name = {"LAMDA": "LAMBDA"}.get(letter, letter)
+            name = name.capitalize() if size == "CAPITAL" else name.lower()
+            made.append(rf"\ensuremath{{\{name}}}")
         else:
             made.append(c if c.isascii() else "?")
     return "".join(made)

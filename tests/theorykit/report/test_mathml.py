@@ -61,4 +61,8 @@ def test_words_are_told_from_formulas():
     assert is_formula("c = 1 / (72 M^2)")
     assert not is_formula("tried at M = 1 with L = 1000")
     assert not is_formula("two logits")
+    assert sentence("2 A_c <= k^(3/2), x^2 -> y'") == (
+        "2 <i>A</i><sub>c</sub> ≤ k<sup>3/2</sup>, x<sup>2</sup> → y&#39;"
+    )
+    assert sentence("kernels.my_draws, f_K(x)") == "kernels.my_draws, f_K(x)"
     assert sentence("at `x < 1`") == "at <code>x &lt; 1</code>"

@@ -59,11 +59,26 @@
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
 
+  // What has to be scrolled can be reached by keyboard.
+  const reach = () => all(".statement, pre").forEach((box) => {
+    if (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1) {
+      box.tabIndex = 0;
+    } else {
+      box.removeAttribute("tabindex");
+    }
+  });
+  let soon = 0;
+  const reachSoon = () => { clearTimeout(soon); soon = setTimeout(reach, 50); };
+  document.addEventListener("toggle", reachSoon, true);
+  addEventListener("resize", reachSoon);
+  reachSoon();
+
   // On paper everything that is shown is open.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = all("details:not([open])").filter((d) => !d.hidden);
-    opened.forEach((d) => { d.open = true; });
+    const closed = all("details:not([open])").filter((d) => !d.hidden);
+    closed.forEach((d) => { d.open = true; });
+    opened = opened.concat(closed);
   });
   addEventListener("afterprint", () => { opened.forEach((d) => { d.open = false; }); opened = []; });
 
