@@ -111,7 +111,7 @@ class Content:
     """A run as a report shows it.
 
     **Fields:** `run`; `entries`, ordered by id; `old`, the run it is compared with; `gone`, ids
-    that only that one has.
+    that only that one knows.
     """
 
     run: Run
@@ -205,8 +205,8 @@ def content(run: Run, old: Run | None = None, patterns: Sequence[str] = ()) -> C
         )
         for result in results
     ]
-    shown = [r.id for r in run.results]
-    gone = [r.id for r in _matching(before.values(), patterns, strict=False) if r.id not in shown]
+    known = {r.id for r in run.results} | run.claims.keys()
+    gone = [r.id for r in _matching(before.values(), patterns, strict=False) if r.id not in known]
     return Content(run, entries, old, tuple(gone))
 
 

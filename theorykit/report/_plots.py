@@ -85,7 +85,7 @@ def _fit(found: Outcome) -> Markup:
     low, high = found.predicted or (math.nan, math.nan)
     bounds = [s for s in (low, high) if math.isfinite(s)]
     if len(bounds) == 2:
-        corners = [(u0, at(low, u0)), (u0, at(high, u0)), (u1, at(low, u1)), (u1, at(high, u1))]
+        corners = [(u0, at(low, u0)), (u0, at(high, u0)), (u1, at(high, u1)), (u1, at(low, u1))]
         path = " ".join(f"{x(u):.1f},{v:.1f}" for u, v in corners)
         inside.append(Markup('<polygon class="band" points="{}"/>').format(path))
     else:
@@ -136,9 +136,7 @@ def _interval(
         body.append(_line(x(interval[0]), level, x(interval[1]), level, "fit"))
         body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in interval]
         body.append(
-            Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(
-                x(estimate), level
-            )
+            Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(x(estimate), level)
         )
     text = f"Estimate {estimate:.4g} in [{interval[0]:.4g}, {interval[1]:.4g}]"
     if predicted is not None:
@@ -205,11 +203,11 @@ def _padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return two to five round numbers in the range."""
-    step = 10 ** math.floor(math.log10(high - low))
-    step = next(s for s in (step, step / 2, step / 5) if (high - low) / s >= 2)
-    first = math.ceil(low / step)
-    return [round(step * (first + i), 12) for i in range(6) if step * (first + i) <= high]
+    """Return three to six round numbers in the range."""
+    unit = 10 ** math.floor(math.log10(high - low))
+    steps = (unit * s for s in (2, 1, 0.5, 0.2))
+    step = next(s for s in steps if math.floor(high / s) - math.ceil(low / s) >= 2)
+    return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _decades(low: float, high: float) -> list[float]:

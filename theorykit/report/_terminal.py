@@ -51,7 +51,7 @@ def measured(result: Result) -> str:
     if found.ratio is not None:
         return f"max lhs/rhs {found.ratio:.4g}"
     if found.estimate is None:
-        return f"{found.cases} cases" if found.cases else ""
+        return f"{found.cases} case{'s' * (found.cases > 1)}" if found.cases else ""
     if found.interval is None:
         return f"max error {found.estimate:.1e}"
     name = "exponent " if found.evidence == Evidence.fitted else ""

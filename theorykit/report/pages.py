@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -51,7 +51,7 @@ def _rendered(template: str, run: Run, old: Run | None, patterns: Sequence[str])
 def _environment(is_latex: bool) -> "jinja2.Environment":
     import jinja2
 
-    braces = dict(
+    braces: dict[str, Any] = dict(
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",

@@ -2,6 +2,8 @@
 
 import html.parser
 import re
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -98,6 +100,18 @@ def test_latex_is_ascii_and_its_groups_close(run):
     assert sorted(begun) == sorted(re.findall(r"\\end\{(\w+)\}", text))
     assert r"Eq. (2) \& 50\%" in text
     assert r"name = '<\u03b1 & \u03b2>'" in text  # the same string to Python
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
+def test_latex_can_be_set(run, tmp_path):
+    (tmp_path / "report.tex").write_text(pages.latex(run))
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{amsmath,amssymb,booktabs,longtable}"
+        r"\begin{document}\input{report}\end{document}"
+    )
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
 
 
 def test_two_runs_are_compared(tmp_path, run):

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as xml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorykit.report._plots import plot, strip
+from theorykit.report._plots import _ticks, plot, strip
 from theorykit.results import Outcome, Verdict
 
 from .conftest import result
@@ -65,6 +65,22 @@ def test_marks_are_where_the_numbers_are():
     for x, y in marks:  # exact powers lie on the fitted line
         assert abs(y1 + (y2 - y1) * (x - x1) / (x2 - x1) - y) < 0.2
     assert abs(marks[1][0] - (marks[0][0] + marks[2][0]) / 2) < 0.2
+    # The predicted slopes meet where the fitted line has its middle, one on each side of it.
+    band = next(n for n in root.iter() if n.get("class") == "band").get("points")
+    (a, low), (_, high), (b, end_high), (_, end_low) = [
+        tuple(map(float, corner.split(","))) for corner in band.split()
+    ]
+    middle = (marks[1][0] - a) / (b - a)
+    for start, end in ((low, end_low), (high, end_high)):
+        assert abs(start + (end - start) * middle - marks[1][1]) < 0.2
+    assert (end_low - low) / (b - a) > (y2 - y1) / (x2 - x1) > (end_high - high) / (b - a)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+def test_ticks_are_few_and_in_their_range(low, width):
+    ticks = _ticks(low, low + width)
+    assert 2 <= len(ticks) <= 7
+    assert all(low - 1e-6 * width <= t <= low + width * (1 + 1e-6) for t in ticks)
 
 
 def test_no_plot_where_there_is_nothing_to_plot():
