@@ -80,7 +80,7 @@ def _environment(is_latex: bool) -> "jinja2.Environment":
         math=mathml,
         sentence=sentence,
         breakable=breakable,
-        cell=cell,
+        plain=plain,
         tex=tex,
         name=tex_name,
         ascii=ascii_only,
@@ -103,9 +103,13 @@ def breakable(id: str) -> Markup:
     return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(id))))
 
 
-def cell(text: str) -> str:
-    """Return text that does not end a cell of a Markdown table."""
-    return re.sub(r"([|*_<])", r"\\\1", text).replace("\n", " ")
+def plain(text: str) -> str:
+    """Return text that Markdown shows as it is, with what stands between backticks as code."""
+    parts = text.replace("\n", " ").split("`")
+    if len(parts) % 2 == 0:
+        parts = ["`".join(parts)]
+    escaped = [p if i % 2 else re.sub(r"([|*_<~])", r"\\\1", p) for i, p in enumerate(parts)]
+    return "`".join(escaped)
 
 
 TEX = {

@@ -197,13 +197,17 @@ def test_without_scripts_everything_can_be_read(visit):
     assert page.locator("#claim-one\\.rate svg.plot").is_visible()
 
 
-def test_300_claims_are_painted_within_a_second(visit):
-    paints = []
-    for _ in range(3):  # the machine may be busy with something else
-        page = visit("many.html")
-        page.wait_for_function("performance.getEntriesByType('paint').length > 0")
-        paints.append(
-            page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-        )
-    print(f"first paint {min(paints):.0f} ms")
-    assert min(paints) < 1000
+def test_300_claims_take_less_than_a_second_of_the_page_s_thread(visit, site):
+    page = visit()
+    session = page.context.new_cdp_session(page)
+
+    def spent():
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+
+    # Its own time, which other work on the machine does not stretch, until all is laid out.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = spent()
+    page.goto(f"file://{site}/many.html")
+    page.wait_for_timeout(500)
+    assert 0 < spent() - before < 1

@@ -102,6 +102,10 @@ def test_latex_is_ascii_and_its_groups_close(run):
     assert r"name = '<\u03b1 & \u03b2>'" in text  # the same string to Python
 
 
+def test_markdown_shows_words_as_they_are():
+    assert pages.plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
 def test_latex_can_be_set(run, tmp_path):
     (tmp_path / "report.tex").write_text(pages.latex(run))

@@ -71,7 +71,7 @@
   const reachSoon = () => { clearTimeout(soon); soon = setTimeout(reach, 50); };
   document.addEventListener("toggle", reachSoon, true);
   addEventListener("resize", reachSoon);
-  reachSoon();
+  (window.requestIdleCallback || setTimeout)(reach);
 
   // On paper everything that is shown is open.
   let opened = [];
