@@ -1,12 +1,14 @@
 # Two commands do everything on a machine that has Python 3 and make:
 #   make verify   try to break every shipped claim (fast tier)
 #   make test     lint, type check, tests
+# One more opens the reports in Chromium, which it installs where there is none:
+#   make browser  sort, filter, copy, themes, phone, accessibility; screenshots in build/report
 # They use the uv on the PATH, or put one into .venv with pip.
 
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test setup lint types pytest oldest clean
+.PHONY: verify test setup lint types pytest oldest browser clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -34,6 +36,9 @@ pytest: setup
 # The oldest JAX (and flax, numpy, ...) that pyproject.toml allows, in an environment of its own.
 oldest: $(UV)
 	UV=$(abspath $(UV)) tests/kernels/oldest_jax.sh
+
+browser: setup
+	tests/browser.sh
 
 clean:
 	rm -rf .venv build dist *.egg-info

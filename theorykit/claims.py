@@ -5,6 +5,7 @@ import fnmatch
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import sys
 import time
@@ -59,6 +60,32 @@ class Claim:
         """The file that the claim is written in."""
         return Path(self.build.__code__.co_filename).resolve()
 
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the claim is one of `theorykit.proofs_numeric`, not in a file of the user's."""
+        return self.build.__module__.startswith("theorykit.proofs_numeric")
+
+    def json(self) -> dict[str, Any]:
+        """Return the claim without its check as a JSON object."""
+        return {
+            "id": self.id,
+            "paper": self.paper,
+            "ref": self.ref,
+            "statement": self.statement,
+            "words": self.words,
+            "assumptions": list(self.assumptions),
+            "expected": self.expect.value,
+            "tier": self.tier,
+            "repairs": self.repairs,
+        }
+
+    def source(self) -> str | None:
+        """Return the claim as it is written in Python, None where that cannot be read."""
+        try:
+            return inspect.getsource(self.build)
+        except (OSError, TypeError):
+            return None
+
     def run(self, seed: int = 0, progress: Progress = lambda share: None) -> Result:
         """Try to break the claim, then its control, and weigh the two.
 
@@ -71,17 +98,19 @@ class Claim:
 
         start = time.perf_counter()
         control: Verdict | None = None
+        tried = ""
         with float64():
             try:
-                check = self.build()
+                check = _checked(self.id, self.build())
+                tried = check.tried()
                 key = jax.random.fold_in(
                     jax.random.key(seed, impl="threefry2x32"), stable_hash(self.id)
                 )
                 memory: dict = {}
                 first = lambda share: progress(0.7 * share)
                 second = lambda share: progress(0.7 + 0.3 * share)
-                tried = Trial(jax.random.fold_in(key, 0), False, memory, first)
-                outcome = self._signed(_checked(self.id, check).test(tried))
+                trial = Trial(jax.random.fold_in(key, 0), False, memory, first)
+                outcome = self._signed(check.test(trial))
                 false = check.controlled()
                 if false is not None:
                     control = false.test(
@@ -102,6 +131,7 @@ class Claim:
             outcome=outcome,
             note=note,
             seconds=time.perf_counter() - start,
+            check=tried,
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:
@@ -110,7 +140,7 @@ class Claim:
         if certificate is None:
             return outcome
         arguments = [repr(self.id), *([certificate.call] if certificate.call else [])]
-        if not self.build.__module__.startswith("theorykit.proofs_numeric"):
+        if not self.is_shipped:
             arguments.append(f"file={str(self.file)!r}")
         program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
         signed = dataclasses.replace(certificate, program=program)

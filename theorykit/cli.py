@@ -1,4 +1,4 @@
-"""The command line: `theorykit verify`, `theorykit list`, `theorykit show`."""
+"""The command line: `theorykit verify`, `list`, `show`, `report` and `experiment`."""
 
 import enum
 import json
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.console import Console
 
 from theorykit import report
-from theorykit.claims import Claim, explain, float64, select
+from theorykit.claims import explain, float64, select
 from theorykit.folders import write_atomically
 from theorykit.results import Result
-from theorykit.runfolder import recall
+from theorykit.runfolder import read_run, recall
 from theorykit.runner import as_json, header, run_selected
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -69,7 +69,7 @@ def _verify(
     out = report.console(stderr=json_file == "-")
     found: list[Result] = []
     status = 0
-    with Live(total) as live:
+    with report.Live(total) as live:
 
         def keep(result: Result) -> None:
             found.append(result)
@@ -81,11 +81,7 @@ def _verify(
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)
     if found:
-        out.print(report.table(found))
-        for block in report.details(found):
-            out.print(block)
-        out.print()
-        out.print(report.summary(found))
+        _print(out, found)
     write_json(as_json(header(seed), found), json_file)
     if status:
         again = shlex.join(["theorykit", *sys.argv[1:]])
@@ -108,7 +104,7 @@ def _list(
     if json_file is None:
         report.console().print(report.listing(claims))
     else:
-        write_json({"claims": [claim_json(c) for c in claims]}, json_file)
+        write_json({"claims": [c.json() for c in claims]}, json_file)
     return 0
 
 
@@ -129,14 +125,55 @@ def _show(
     claim = known[id]
     try:
         with float64():
-            check = claim.build()
-            control = ", ".join(check.control) if check.control else "none"
-            described = f"{check.describe()}; the control replaces {control}"
+            described = claim.build().tried()
     except Exception as error:
         described = f"cannot be built: {explain(error, claim.file)}"
     out = report.console()
     for part in report.claim_page(claim, described, recall().get(id)):
         out.print(part)
+    return 0
+
+
+@app.command("report")
+def _report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of `verify --run`.")],
+    patterns: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATTERN]...", help="Ids, with * and ?.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
+    ] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write Markdown here (- is stdout).")
+    ] = None,
+    latex: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write LaTeX here (- is stdout).")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="OLD", help="Another run folder: show what moved.")
+    ] = None,
+) -> int:
+    """Report a run: as a web page, Markdown or LaTeX; on the terminal if none is asked for."""
+    from theorykit.report import pages
+
+    writable(markdown)
+    writable(latex)
+    now = read_run(run)
+    old = read_run(against) if against is not None else None
+    asked = now, old, patterns or ()
+    if html is not None:
+        html.mkdir(parents=True, exist_ok=True)
+        write_atomically(html / "index.html", pages.html(*asked))
+    for file, page in ((markdown, pages.markdown), (latex, pages.latex)):
+        if file is not None:
+            write_text(page(*asked), file)
+    if html is markdown is latex is None:
+        out, found = report.console(), pages.content(*asked)
+        _print(out, found.results)
+        for entry in found.moved:
+            out.print(f"{entry.id}: {'; '.join(entry.changes or ())}", markup=False)
+    for problem in now.problems:
+        message(problem)
     return 0
 
 
@@ -172,74 +209,12 @@ def _experiment(
     return 0
 
 
-class Live:
-    """Progress on stderr: a bar with the time left, or a line a claim where that is no terminal."""
-
-    def __init__(self, total: int):
-        self.total = total
-        self.console = report.console(stderr=True)
-        self.shares: dict[str, float] = {}
-        self.done = 0
-        self.task: TaskID | None = None
-        self.bar = Progress(
-            BarColumn(30),
-            TextColumn("{task.fields[done]}/{task.total:.0f}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("{task.fields[now]}"),
-            console=self.console,
-            transient=True,
-            speed_estimate_period=300,
-        )
-
-    def __enter__(self) -> "Live":
-        if self.console.is_terminal:
-            self.bar.start()
-            self.task = self.bar.add_task("", total=self.total, done=0, now="")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.task is not None:
-            self.bar.stop()
-
-    def progress(self, id: str, share: float) -> None:
-        """A claim got this far."""
-        self.shares[id] = share
-        self._draw()
-
-    def finished(self, result: Result, count: int) -> None:
-        """A claim is done."""
-        self.done = count
-        self.shares.pop(result.id, None)
-        if self.task is None:
-            line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
-            self.console.print(line, markup=False)
-        elif result.moved:
-            self.console.print(f"{result.id}: {result.verdict}, was {result.expected}")
-        self._draw()
-
-    def _draw(self) -> None:
-        if self.task is not None:
-            self.bar.update(
-                self.task,
-                completed=min(self.done + sum(self.shares.values()), self.total),
-                done=self.done,
-                now=", ".join(self.shares),
-            )
-
-
-def claim_json(claim: Claim) -> dict[str, Any]:
-    """Return a claim without its check as a JSON object."""
-    return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "ref": claim.ref,
-        "statement": claim.statement,
-        "words": claim.words,
-        "assumptions": list(claim.assumptions),
-        "expected": claim.expect.value,
-        "tier": claim.tier,
-        "repairs": claim.repairs,
-    }
+def _print(out: Console, results: list[Result]) -> None:
+    out.print(report.table(results))
+    for block in report.details(results):
+        out.print(block)
+    out.print()
+    out.print(report.summary(results))
 
 
 def writable(file: str | None) -> None:
@@ -248,16 +223,20 @@ def writable(file: str | None) -> None:
         return
     path = Path(file)
     if path.is_dir():
-        raise ValueError(f"--json {file} is a folder; name a file.")
+        raise ValueError(f"{file} is a folder; name a file.")
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise ValueError(f"--json {file} cannot be written: no writable folder {path.parent}.")
+        raise ValueError(f"{file} cannot be written: no writable folder {path.parent}.")
 
 
 def write_json(content: dict[str, Any], file: str | None) -> None:
     """Write strict JSON to a file or, for "-", to stdout."""
     if file is None:
         return
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", file)
+
+
+def write_text(text: str, file: str) -> None:
+    """Write to a file or, for "-", to stdout."""
     if file == "-":
         sys.stdout.write(text)
     else:

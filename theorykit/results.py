@@ -68,9 +68,9 @@ class Outcome:
 
     **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
     inputs, members or replicates were tried; `note`, one sentence; `ratio`, the largest
-    lhs / rhs seen, and `tightest`, where; `estimate` with `interval` for statistical checks;
-    `witness` of a refutation; `points`, the fitted (n, mean, standard error) of a rate;
-    `certificate`, if the evidence is certified.
+    lhs / rhs seen, and `tightest`, where; `estimate` with `interval` for statistical checks,
+    and `predicted`, between which the estimate should lie; `witness` of a refutation; `points`,
+    the fitted (n, mean, standard error) of a rate; `certificate`, if the evidence is certified.
     """
 
     verdict: Verdict
@@ -81,6 +81,7 @@ class Outcome:
     tightest: Witness | None = None
     estimate: float | None = None
     interval: tuple[float, float] | None = None
+    predicted: tuple[float, float] | None = None
     witness: Witness | None = None
     points: tuple[tuple[float, float, float], ...] = ()
     certificate: Certificate | None = None
@@ -88,7 +89,10 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A claim's outcome, with the verdict of its control and the verdict that was expected."""
+    """A claim's outcome, with the verdict of its control and the verdict that was expected.
+
+    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried.
+    """
 
     id: str
     paper: str
@@ -100,6 +104,7 @@ class Result:
     outcome: Outcome
     note: str = ""
     seconds: float = 0.0
+    check: str = ""
 
     @property
     def moved(self) -> bool:
@@ -122,8 +127,10 @@ class Result:
             "tightest": found.tightest.json() if found.tightest else None,
             "estimate": _plain(found.estimate),
             "interval": _plain(found.interval),
+            "predicted": _plain(found.predicted),
             "points": _plain(found.points) or None,
             "cases": found.cases,
+            "check": self.check or None,
             "certificate": found.certificate.json() if found.certificate else None,
             "note": self.note,
             "seconds": round(self.seconds, 3),
@@ -138,7 +145,6 @@ class Result:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Result":
         """Return the result whose `json()` is `fields`."""
-        interval = fields.get("interval")
         outcome = Outcome(
             verdict=Verdict(fields["verdict"]),
             evidence=Evidence[fields["evidence"]] if fields.get("evidence") else None,
@@ -146,7 +152,8 @@ class Result:
             ratio=_number(fields.get("ratio")),
             tightest=_witness(fields.get("tightest")),
             estimate=_number(fields.get("estimate")),
-            interval=(_bound(interval[0]), _bound(interval[1])) if interval else None,
+            interval=_between(fields.get("interval")),
+            predicted=_between(fields.get("predicted")),
             witness=_witness(fields.get("witness")),
             points=tuple((_bound(n), _bound(m), _bound(s)) for n, m, s in fields.get("points", ())),
             certificate=Certificate(**fields["certificate"]) if fields.get("certificate") else None,
@@ -162,6 +169,7 @@ class Result:
             outcome=outcome,
             note=fields["note"],
             seconds=fields["seconds"],
+            check=fields.get("check", ""),
         )
 
 
@@ -184,6 +192,10 @@ def _number(value: Any) -> float | None:
 
 def _bound(value: Any) -> float:
     return float(value)  # reads "inf" and "nan" as well
+
+
+def _between(ends: Any) -> tuple[float, float] | None:
+    return (_bound(ends[0]), _bound(ends[1])) if ends else None
 
 
 def _witness(fields: Mapping[str, Any] | None) -> Witness | None:

@@ -1,19 +1,22 @@
 """A folder that a run writes to claim by claim, so that a kill loses one claim at most.
 
     header.json     version, seed, JAX version, device
+    plan.json       the claims that were asked for, and the machines they ran on
     results.jsonl   a line a claim: its fingerprint and its result
 
 A line is flushed and synced before the next claim's is written; a last line that a kill tore is
-dropped when the folder is opened again. One process at a time.
+dropped when the folder is opened again. One process at a time; `read_run` only looks.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+import theorykit
 from theorykit.folders import Folder, write_atomically
 from theorykit.results import Result
 
@@ -29,7 +32,7 @@ class RunFolder(Folder):
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any]):
-        super().__init__(path, ("header.json", header), own=["results.jsonl"])
+        super().__init__(path, ("header.json", header), own=["plan.json", "results.jsonl"])
         self._done: dict[str, tuple[str, Result]] = {}
         self._out: TextIO | None = None
         try:
@@ -62,6 +65,20 @@ class RunFolder(Folder):
             with self._results.open("r+b") as file:
                 file.truncate(len(whole))
 
+    def plan(self, claims: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> None:
+        """Write down what is asked for, beside what earlier runs in this folder asked for.
+
+        **Arguments:** `claims`: JSON objects with an "id"; `machine`: what they run on.
+        """
+        file = self.path / "plan.json"
+        known = _object(file)
+        asked = {c["id"]: dict(c) for c in [*_objects(known.get("claims")), *claims]}
+        machines = _objects(known.get("machines"))
+        if machine not in machines:
+            machines.append(dict(machine))
+        plan = {"machines": machines, "claims": [asked[id] for id in sorted(asked)]}
+        write_atomically(file, json.dumps(plan, allow_nan=False) + "\n")
+
     def result(self, id: str, fingerprint: str) -> Result | None:
         """Return the result of this claim as it is now, or None if there is none yet."""
         known, result = self._done.get(id, (None, None))
@@ -85,6 +102,113 @@ class RunFolder(Folder):
         super().close()
 
 
+# What a run left, for those who only look ---------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What a run folder holds.
+
+    **Fields:** `name` of the folder; `header`; `machines`, what it ran on; `claims`, id -> what
+    was asked for; `results`, ordered by id; `problems`, sentences on what is missing or cannot
+    be read.
+    """
+
+    name: str
+    header: dict[str, Any]
+    machines: list[dict[str, Any]]
+    claims: dict[str, dict[str, Any]]
+    results: list[Result]
+    problems: list[str]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The ids of claims that were asked for and have no result."""
+        return sorted(self.claims.keys() - {r.id for r in self.results})
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run folder as it is, finished or not, of whatever version; nothing is changed.
+
+    **Raises:** `ValueError` if there is no such folder, or it holds other things and no run.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise ValueError(
+            f"there is no run folder {path}; `theorykit verify --run {path}` makes one."
+        )
+    names = {p.name for p in folder.iterdir()}
+    if names and not names & {"header.json", "plan.json", "results.jsonl"}:
+        raise ValueError(f"{path} holds other files and no run.")
+    header, plan = _object(folder / "header.json"), _object(folder / "plan.json")
+    results, unread = _readable(folder / "results.jsonl")
+    asked = [c for c in _objects(plan.get("claims")) if isinstance(c.get("id"), str)]
+    run = Run(
+        name=folder.resolve().name,
+        header=header,
+        machines=_objects(plan.get("machines")),
+        claims={c["id"]: c for c in asked},
+        results=results,
+        problems=[],
+    )
+    run.problems.extend(_problems(run, unread))
+    return run
+
+
+def _readable(file: Path) -> tuple[list[Result], int]:
+    """Return the last result of each claim, ordered by id, and how many lines are none."""
+    found, unread = {}, 0
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        try:
+            result = Result.from_json(json.loads(line)["result"])
+            found[result.id] = result
+        except (ValueError, KeyError, TypeError, AttributeError):
+            unread += 1
+    return [found[id] for id in sorted(found)], unread
+
+
+def _problems(run: Run, unread: int) -> Iterable[str]:
+    version = run.header.get("version")
+    if not run.header:
+        yield "The run has no header: version, seed and device are not known."
+    elif version != theorykit.__version__:
+        yield (
+            f"The run was made by version {version}, this report by {theorykit.__version__}: "
+            "fields that only one of them knows are left out."
+        )
+    if not run.results:
+        yield "The run has no result yet."
+    if unread:
+        lines = "1 line is" if unread == 1 else f"{unread} lines are"
+        yield f"{lines} not a result, torn by a kill or of another version, and left out."
+    if run.unfinished:
+        what = "1 claim has" if len(run.unfinished) == 1 else f"{len(run.unfinished)} claims have"
+        yield f"The run is unfinished: {what} no result; the same command goes on with it."
+    strangers = [r.id for r in run.results if r.id not in run.claims]
+    if strangers:
+        yield (
+            f"For {len(strangers)} of {len(run.results)} results the run does not say what was "
+            "asked for: they are shown without words, assumptions, tier and source."
+        )
+
+
+def _object(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one if there is none."""
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
 # What was found last ------------------------------------------------------------------------
 
 
@@ -105,8 +229,4 @@ def remember(results: list[Result], header: Mapping[str, Any]) -> None:
 
 def recall() -> dict[str, dict[str, Any]]:
     """Return what `remember` kept: claim id -> its run's header and its result's JSON."""
-    try:
-        known = json.loads(_last_file().read_text())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
+    return _object(_last_file())

@@ -1,6 +1,9 @@
 """Run many claims: several at a time, one folder, one list of results."""
 
 import contextlib
+import datetime
+import os
+import platform
 import queue
 import threading
 import time
@@ -68,6 +71,8 @@ def run_selected(
 
     head = header(seed)
     with RunFolder(run, head) if run is not None else contextlib.nullcontext() as folder:
+        if folder is not None:
+            folder.plan(map(asked, claims), machine())
         try:
             run_claims(claims, seed, folder, keep, on_progress)
         finally:
@@ -86,6 +91,31 @@ def header(seed: int) -> dict[str, Any]:
         "jax": jax.__version__,
         "device": f"{device.platform}: {device.device_kind}",
     }
+
+
+def asked(claim: Claim) -> dict[str, Any]:
+    """Return what a run folder says of a claim: how it is written, and in which of your files."""
+    file = None if claim.is_shipped else claim.file.name
+    return {**claim.json(), "source": claim.source(), "file": file}
+
+
+def machine() -> dict[str, Any]:
+    """Return what a reader may want to know of the machine; results do not depend on it."""
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
+    }
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 def as_json(head: dict[str, Any], results: Iterable[Result]) -> dict[str, Any]:

@@ -201,6 +201,10 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["verify", "--nonsense"], "nonsense"),
         (["show", "q.none", "quick.py"], "no claim has the id 'q.none'"),
         (["frobnicate"], "frobnicate"),
+        (["report", "no/run"], "there is no run folder no/run"),
+        (["report", ".", "--html", "out"], ". holds other files and no run"),
+        (["report", "used", "--latex", "no/such/out.tex"], "no writable folder no/such"),
+        (["report", "used", "q.*"], "no result of the run matches 'q.*'"),
     ],
 )
 def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments, words):
@@ -230,3 +234,23 @@ def test_list_and_show(command, quick):
     code, out, _ = command("show", "q.one", "quick.py")
     for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
         assert words in out
+
+
+def test_a_run_is_reported(command, quick):
+    command("verify", "quick.py", "--seed", 3, "--run", "run")
+    code, out, _ = command("report", "run")
+    assert code == 0
+    assert "1 moved from the recorded verdict" in out
+    pages = ("--html", "a/b", "--markdown", "-", "--latex", "run.tex")
+    code, out, err = command("report", "run", *pages, "--against", "run")
+    assert (code, err) == (0, "")
+    assert "### Moved since run\n\nNothing." in out
+    assert r"\begin{longtable}" in quick.with_name("run.tex").read_text()
+    page = (quick.parent / "a" / "b" / "index.html").read_text()
+    for words in ("Small numbers are small.", "theorykit verify quick.py --seed 3", "n &lt; 2"):
+        assert words in page
+    quick.with_name("empty").mkdir()
+    code, _, err = command("report", "empty", "--html", "c")
+    assert code == 0
+    assert "The run has no result yet." in err
+    assert "There is no result to show." in (quick.parent / "c" / "index.html").read_text()

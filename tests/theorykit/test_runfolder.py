@@ -3,7 +3,7 @@ import json
 import pytest
 
 from theorykit.results import Evidence, Outcome, Result, Verdict, Witness
-from theorykit.runfolder import RunFolder, recall, remember
+from theorykit.runfolder import RunFolder, read_run, recall, remember
 
 HEADER = {"version": "1", "seed": 0}
 
@@ -89,3 +89,52 @@ def test_last_results_are_kept_claim_by_claim(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("in the way")
     remember([result("a")], HEADER)
     assert recall() == {}
+
+
+def test_a_plan_is_kept_beside_those_before_it(tmp_path):
+    with RunFolder(tmp_path, HEADER) as folder:
+        folder.plan([{"id": "b"}], {"cores": 2})
+        folder.append(result("b"), "f")
+    with RunFolder(tmp_path, HEADER) as folder:
+        folder.plan([{"id": "a"}, {"id": "b", "tier": "slow"}], {"cores": 2})
+    run = read_run(tmp_path)
+    assert run.claims == {"a": {"id": "a"}, "b": {"id": "b", "tier": "slow"}}
+    assert run.machines == [{"cores": 2}]
+    assert run.unfinished == ["a"]
+    assert [r.json() for r in run.results] == [result("b").json()]
+
+
+def test_a_run_is_read_while_it_runs_and_left_as_it_is(tmp_path):
+    with RunFolder(tmp_path, HEADER) as folder:
+        folder.append(result("a"), "f")
+        with (tmp_path / "results.jsonl").open("ab") as file:
+            file.write(b'{"fingerprint": "f", "resu')
+        before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+        run = read_run(tmp_path)
+        assert [r.id for r in run.results] == ["a"]
+        assert any("1 line is not a result" in problem for problem in run.problems)
+        assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("line", ['{"result": {"id": "a"}}', "[]", "null", "\ufffd", ""])
+@pytest.mark.parametrize("plan", ['{"claims": 3}', "[]", '{"claims": [{}, {"id": 3}]}', "{"])
+def test_what_cannot_be_read_is_left_out(tmp_path, line, plan):
+    with RunFolder(tmp_path, HEADER) as folder:
+        folder.append(result("b"), "f")
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write(line + "\n")
+    (tmp_path / "plan.json").write_text(plan)
+    (tmp_path / "header.json").write_text("scribble")
+    run = read_run(tmp_path)
+    assert [r.id for r in run.results] == ["b"]
+    assert run.claims == {}
+    assert "The run has no header: version, seed and device are not known." in run.problems
+
+
+def test_no_run_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="there is no run folder"):
+        read_run(tmp_path / "nothing")
+    assert read_run(tmp_path).results == []
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(ValueError, match="holds other files and no run"):
+        read_run(tmp_path)

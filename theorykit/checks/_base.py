@@ -67,6 +67,11 @@ class Check(abc.ABC):
     def describe(self) -> str:
         """Return one line: what is tried, where, and under which budget."""
 
+    def tried(self) -> str:
+        """Return one line: what is tried, and what the control replaces in it."""
+        control = ", ".join(self.control) if self.control else "none"
+        return f"{self.describe()}; the control replaces {control}"
+
     def controlled(self) -> "Check | None":
         """Return the false neighbour, or None where there is no control.
 

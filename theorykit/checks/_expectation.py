@@ -94,6 +94,8 @@ class Expectation(Check):
             + (f", in component {index}." if index else ".")
         )
         refuted = bool(excess[worst] > 0)
+        low = -math.inf if kind == "at_most" else float(predicted[worst]) - self.within
+        high = math.inf if kind == "at_least" else float(predicted[worst]) + self.within
         return Outcome(
             Verdict.refuted if refuted else Verdict.holds,
             self.evidence,
@@ -101,6 +103,7 @@ class Expectation(Check):
             note,
             estimate=estimate,
             interval=interval,
+            predicted=(low, high),
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
         )
 

@@ -71,7 +71,15 @@ class Experiment(Check):
         outside = interval[1] < low or high < interval[0]
         verdict = Verdict.holds if inside else Verdict.refuted if outside else Verdict.inconclusive
         note = f"Mean {mean:.4g} over {len(values)} seeds, predicted {self._wanted()}."
-        return Outcome(verdict, self.evidence, len(values), note, estimate=mean, interval=interval)
+        return Outcome(
+            verdict,
+            self.evidence,
+            len(values),
+            note,
+            estimate=mean,
+            interval=interval,
+            predicted=(low, high),
+        )
 
     def _trained(self, trial: Trial) -> np.ndarray:
         import jax

@@ -115,6 +115,7 @@ class Rate(Check):
             note,
             estimate=slope,
             interval=interval,
+            predicted=(bottom, top),
             points=tuple(points),
             witness=Witness(f"# {note}", slope, predicted) if verdict == "refuted" else None,
         )

@@ -1,6 +1,5 @@
 """What a run looks like on a terminal: a table, then each refutation and each error."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,7 +51,7 @@ def measured(result: Result) -> str:
     if found.ratio is not None:
         return f"max lhs/rhs {found.ratio:.4g}"
     if found.estimate is None:
-        return f"{found.cases} cases" if found.cases else ""
+        return f"{found.cases} case{'s' * (found.cases > 1)}" if found.cases else ""
     if found.interval is None:
         return f"max error {found.estimate:.1e}"
     name = "exponent " if found.evidence == Evidence.fitted else ""
@@ -172,11 +171,9 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         if value:
             grid.add_row(name, Text(value))
     page: list[RenderableType] = [Text(claim.id, "bold"), grid, Text("")]
-    try:
-        source = inspect.getsource(claim.build)
+    source = claim.source()
+    if source is not None:
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
-    except (OSError, TypeError):
-        pass
     if last is None:
         page.append(Text("no result yet; `theorykit verify` makes one"))
         return page

@@ -1,0 +1,179 @@
+"""The web page, Markdown and LaTeX of a run, as text."""
+
+import html.parser
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from theorykit.report import pages
+from theorykit.results import Result
+from theorykit.runfolder import read_run
+
+from .conftest import HEADER, many, result, results, write
+
+EMPTY = {"meta", "link", "br", "input", "wbr", "hr", "img", "circle", "line", "rect", "polygon"}
+
+
+class Page(html.parser.HTMLParser):
+    """Refuses elements that are not closed; keeps ids, links and text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.loads = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        assert len(named) == len(attributes)
+        self.ids += [named["id"]] if "id" in named else []
+        if tag == "a":
+            self.links.append(named["href"])
+        else:
+            self.loads += [named[n] for n in ("src", "href", "data", "action") if n in named]
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in EMPTY:
+            assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(run):
+    text = pages.html(run)
+    page = Page(text)
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.loads == ["data:,"]
+    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\((?!#)", text)
+
+
+def test_the_page_says_all_that_is_known_of_a_claim(run):
+    text = pages.html(run)
+    for part in (
+        "<math",
+        "<mo>≤</mo>",
+        "Eq. (2) &amp; 50%",
+        "64 random cases a size; the control replaces rhs",
+        "dict(rhs=lambda n: n / 2)",
+        "import numpy as np\n\nx = np.array([1., 2.])\nname = &#39;&lt;α &amp; β&gt;&#39;",
+        "# lhs = 3.0\n# rhs = 2.5",
+        "Both sides are enclosed. (64 bits)",
+        "print(replay(&#39;one.fell&#39;))",
+        "theorykit verify one.fell --seed 7",
+        "theorykit verify two.trained --tier slow --seed 7",
+        "A sum of <code>n</code> terms &lt; the bound.",
+        "a processor, 2 cores, Linux, Python 3.11",
+        "Measured at 3 sizes; fitted exponent -0.5, predicted in [-0.6, -0.4]",
+        "Estimate 0.97 in [0.95, 0.99], predicted ≥ 0.9",
+        "Largest lhs/rhs found: 0.9989",
+    ):
+        assert part in text, part
+
+
+def test_errata_come_before_the_table_with_their_repair(run):
+    for text in (pages.html(run), pages.markdown(run), pages.latex(run)):
+        errata = re.split("all 6 claims|subsection.{2}Claims|id=.claims.", text, flags=re.I)[0]
+        assert "3 > rhs" in errata.replace("&gt;", ">").replace(r"\ensuremath{>}", ">")
+        assert "Repaired" in errata
+        assert "one.unclear" not in errata.split("Errata")[-1]
+
+
+def test_markdown_has_a_row_for_each_claim_and_fences_that_close(run):
+    text = pages.markdown(run)
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) == 6
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
+    assert text.count("```") == 2 * len(re.findall("```(math|python)", text))
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_latex_is_ascii_and_its_groups_close(run):
+    text = pages.latex(run)
+    assert text.isascii()
+    assert text.count("{") == text.count("}")
+    begun = re.findall(r"\\begin\{(\w+)\}", text)
+    assert sorted(begun) == sorted(re.findall(r"\\end\{(\w+)\}", text))
+    assert r"Eq. (2) \& 50\%" in text
+    assert r"name = '<\u03b1 & \u03b2>'" in text  # the same string to Python
+
+
+def test_markdown_shows_words_as_they_are():
+    assert pages.plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
+def test_latex_can_be_set(run, tmp_path):
+    (tmp_path / "report.tex").write_text(pages.latex(run))
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{amsmath,amssymb,booktabs,longtable}"
+        r"\begin{document}\input{report}\end{document}"
+    )
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+
+
+def test_two_runs_are_compared(tmp_path, run):
+    now = results()
+    fields = vars(now[0]) | {"id": "one.rate"}
+    now[2] = Result(**fields)
+    now[5] = result("two.young")
+    new = read_run(write(tmp_path / "new", now))
+    found = pages.content(new, run)
+    assert {e.id: e.changes for e in found.moved} == {
+        "one.rate": (
+            "holds → refuted",
+            "evidence fitted → certified",
+            "exponent -0.5 [-0.55, -0.45] → max lhs/rhs 1.2",
+        ),
+        "two.young": ("new",),
+    }
+    assert found.gone == ("two.trained",)
+    for text in (pages.html(new, run), pages.markdown(new, run)):
+        assert "Moved since run" in text
+        assert "holds → refuted" in text
+    Page(pages.html(new, run))
+    assert "Moved since" in pages.latex(new, run)
+    assert "Nothing" in pages.html(run, run)
+
+
+def test_patterns_choose_claims(run):
+    text = pages.html(run, patterns=["two.*"])
+    assert "claim-two.broken" in text
+    assert "claim-one.rate" not in text
+    with pytest.raises(ValueError, match=r"no result of the run matches 'three\.\*'"):
+        pages.html(run, patterns=["three.*"])
+
+
+@pytest.mark.parametrize(
+    ("results_now", "planned", "header", "said"),
+    [
+        ([], [], HEADER, "The run has no result yet."),
+        (results()[:2], results(), HEADER, "unfinished: 4 claims have no result"),
+        (results(), [], HEADER, "does not say what was asked for"),
+        (results(), None, HEADER | {"version": "0.0.1"}, "made by version 0.0.1, this report by"),
+        (results(), None, {"seed": 1}, "made by version None"),
+    ],
+)
+def test_what_is_missing_is_said_and_the_rest_is_shown(
+    tmp_path, results_now, planned, header, said
+):
+    run = read_run(write(tmp_path, results_now, planned, header))
+    for text in (pages.html(run), pages.markdown(run), pages.latex(run)):
+        assert said in text
+        assert text.count("lhs = 3 ") >= bool(results_now)
+    Page(pages.html(run))
+
+
+def test_300_claims_are_quick_and_small(tmp_path):
+    run = read_run(many(tmp_path))
+    pages.html(run, patterns=["one.*"])  # templates are compiled once
+    start = time.process_time()
+    text = pages.html(run)
+    assert time.process_time() - start < 5
+    assert len(text.encode()) < 3e6

@@ -1,0 +1,280 @@
+"""What a report says of a run, whichever form it takes."""
+
+import ast
+import dataclasses
+import fnmatch
+import functools
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from theorykit.report._terminal import measured
+from theorykit.results import Evidence, Result, Verdict, Witness
+from theorykit.runfolder import Run
+
+MEANING = {
+    Verdict.holds: "not broken under the budget, and its control was",
+    Verdict.refuted: "broken, with a witness",
+    Verdict.inconclusive: "the control survived, or the data do not decide",
+    Verdict.error: "could not be evaluated",
+}
+
+GRADES = {
+    Evidence.certified: "exact or ball arithmetic: no rounding can change the verdict",
+    Evidence.exhaustive: "every member of a finite universe was looked at",
+    Evidence.trained: "networks trained over several seeds, with an interval",
+    Evidence.fitted: "an exponent fitted to measurements, with its interval",
+    Evidence.searched: "a gradient attack from many starts",
+    Evidence.sampled: "structured and random cases, or a test at a stated error probability",
+}
+"""What each evidence grade means, strongest first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One claim as a report shows it.
+
+    **Fields:** `result`; `asked`, what the run folder says of the claim, empty if nothing; `seed`
+    of the run; `changes` since the run it is compared with, in words, None without one.
+    """
+
+    result: Result
+    asked: dict[str, Any]
+    seed: int | None = None
+    changes: tuple[str, ...] | None = None
+
+    @property
+    def id(self) -> str:
+        """The claim's id."""
+        return self.result.id
+
+    @property
+    def anchor(self) -> str:
+        """What links to this claim end in."""
+        return "claim-" + self.id
+
+    @property
+    def words(self) -> str:
+        """The statement in words."""
+        return str(self.asked.get("words") or "")
+
+    @property
+    def assumptions(self) -> list[str]:
+        """LaTeX or words, each."""
+        return [str(a) for a in self.asked.get("assumptions") or ()]
+
+    @property
+    def tier(self) -> str:
+        """The claim's tier, "" if the run does not say."""
+        return str(self.asked.get("tier") or "")
+
+    @property
+    def repairs(self) -> str | None:
+        """The id of the printed claim that this one repairs."""
+        if self.asked:
+            return self.asked.get("repairs")
+        return self.id.removesuffix(".repaired") if self.id.endswith(".repaired") else None
+
+    @property
+    def evidence(self) -> str:
+        """The evidence's name, "" if there is none."""
+        return self.result.outcome.evidence.name if self.result.outcome.evidence else ""
+
+    @property
+    def measured(self) -> str:
+        """The number that the check ends with, in words."""
+        return measured(self.result)
+
+    @property
+    def source(self) -> str:
+        """The claim in Python."""
+        return textwrap.dedent(str(self.asked.get("source") or "")).rstrip()
+
+    @property
+    def control(self) -> str:
+        """What the control puts in the place of the claim, in Python; "" if not written there."""
+        return _keyword(self.source, "control")
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the verdict."""
+        words = ["theorykit", "verify", str(self.asked.get("file") or self.id)]
+        words += [] if self.tier in ("", "fast") else ["--tier", self.tier]
+        words += [] if self.seed is None else ["--seed", str(self.seed)]
+        return shlex.join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Content:
+    """A run as a report shows it.
+
+    **Fields:** `run`; `entries`, ordered by id; `old`, the run it is compared with; `gone`, ids
+    that only that one knows.
+    """
+
+    run: Run
+    entries: list[Entry]
+    old: Run | None = None
+    gone: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> list[Result]:
+        """The results that are shown."""
+        return [e.result for e in self.entries]
+
+    @functools.cached_property
+    def errata(self) -> list[tuple[Entry, list[Entry]]]:
+        """Each statement that fell, with its repairs."""
+        fallen = [e for e in self.entries if e.result.verdict == Verdict.refuted]
+        return [(e, [r for r in self.entries if r.repairs == e.id]) for e in fallen]
+
+    @property
+    def moved(self) -> list[Entry]:
+        """What differs from the run it is compared with."""
+        return [e for e in self.entries if e.changes]
+
+    @property
+    def unexpected(self) -> list[Entry]:
+        """Claims whose verdict is another than the recorded one."""
+        return [e for e in self.entries if e.result.moved]
+
+    @property
+    def machines(self) -> list[str]:
+        """What the run ran on, a line a machine."""
+        return [_machine(m) for m in self.run.machines]
+
+    @property
+    def papers(self) -> list[str]:
+        """The papers, by name."""
+        return sorted({e.result.paper for e in self.entries})
+
+    def count(self, **fields: str) -> int:
+        """Return how many results have this `paper`, `verdict`, `evidence` and `tier`."""
+        return sum(fields.items() <= self._kinds[e.id].items() for e in self.entries)
+
+    @functools.cached_property
+    def _kinds(self) -> dict[str, dict[str, str]]:
+        return {
+            e.id: {
+                "paper": e.result.paper,
+                "verdict": e.result.verdict.value,
+                "evidence": e.evidence,
+                "tier": e.tier,
+            }
+            for e in self.entries
+        }
+
+    @property
+    def headline(self) -> str:
+        """How many of each verdict there are, as a reader would say it."""
+        said = {
+            Verdict.holds: ("holds", "hold"),
+            Verdict.refuted: ("fell", "fell"),
+            Verdict.inconclusive: ("is undecided", "are undecided"),
+            Verdict.error: ("could not be tried", "could not be tried"),
+        }
+        parts = [f"{n} {said[v][n != 1]}" for v, n in self.counts]
+        claims = "claim" if self.counts and self.counts[0][1] == 1 else "claims"
+        return ", ".join(parts).replace(" ", f" {claims} ", 1) or "No claim was tried"
+
+    @property
+    def counts(self) -> list[tuple[Verdict, int]]:
+        """How many of each verdict there are, of those that there are."""
+        found = Counter(r.verdict for r in self.results)
+        return [(v, found[v]) for v in Verdict if found[v]]
+
+
+def content(run: Run, old: Run | None = None, patterns: Sequence[str] = ()) -> Content:
+    """Return what a report of a run says.
+
+    **Arguments:** `old`: a run to compare with; `patterns`: shell patterns of the ids to show,
+    all of them without one.
+
+    **Raises:** `ValueError` for a pattern that no result matches.
+    """
+    results = _matching(run.results, patterns)
+    before = {r.id: r for r in old.results} if old is not None else {}
+    entries = [
+        Entry(
+            result,
+            run.claims.get(result.id, {}),
+            run.header.get("seed"),
+            None if old is None else changes(before.get(result.id), result),
+        )
+        for result in results
+    ]
+    known = {r.id for r in run.results} | run.claims.keys()
+    gone = [r.id for r in _matching(before.values(), patterns, strict=False) if r.id not in known]
+    return Content(run, entries, old, tuple(gone))
+
+
+def changes(was: Result | None, now: Result) -> tuple[str, ...]:
+    """Return what a reader would call different between two results of a claim, in words."""
+    if was is None:
+        return ("new",)
+    seen = [
+        ("", was.verdict.value, now.verdict.value),
+        ("evidence ", _grade(was), _grade(now)),
+        ("control ", was.control or "none", now.control or "none"),
+        ("", measured(was) or "nothing", measured(now) or "nothing"),
+        ("statement ", was.statement, now.statement),
+    ]
+    return tuple(
+        "statement changed" if what == "statement " else f"{what}{a} → {b}"
+        for what, a, b in seen
+        if a != b
+    )
+
+
+def code(witness: Witness) -> str:
+    """Return a witness as Python that can be pasted."""
+    imports = "import numpy as np\n\n" if "np." in witness.code else ""
+    sides = [
+        f"# {name} = {value}"
+        for name, value in (("lhs", witness.lhs), ("rhs", witness.rhs))
+        if value is not None
+    ]
+    return imports + "\n".join([witness.code, *sides])
+
+
+def _machine(fields: Mapping[str, Any]) -> str:
+    cores, python = fields.get("cores"), fields.get("python")
+    said = [
+        fields.get("processor"),
+        f"{cores} cores" if cores else None,
+        fields.get("system"),
+        f"Python {python}" if python else None,
+        fields.get("date"),
+    ]
+    return ", ".join(str(s) for s in said if s)
+
+
+def _grade(result: Result) -> str:
+    return result.outcome.evidence.name if result.outcome.evidence else "none"
+
+
+def _matching(
+    results: Iterable[Result], patterns: Sequence[str], strict: bool = True
+) -> list[Result]:
+    found = list(results)
+    for pattern in patterns if strict else ():
+        if not any(fnmatch.fnmatchcase(r.id, pattern) for r in found):
+            raise ValueError(f"no result of the run matches {pattern!r}.")
+    if not patterns:
+        return found
+    return [r for r in found if any(fnmatch.fnmatchcase(r.id, p) for p in patterns)]
+
+
+def _keyword(source: str, name: str) -> str:
+    """Return the source of the keyword argument of this name; "" if there is none."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == name:
+            found = ast.get_source_segment(source, node.value, padded=True)
+            return textwrap.dedent(found or "")
+    return ""

@@ -1,0 +1,241 @@
+"""Small plots as inline SVG, coloured by the page's own style, so that they follow its theme."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from theorykit.results import Outcome, Result
+
+WIDTH, LEFT, RIGHT = 360, 44, 14
+"""A plot's width, and the room beside its axes, in its own units."""
+
+
+def plot(result: Result) -> Markup:
+    """Return the plot of a result: its fit, its interval or its tightness; "" if it has none."""
+    found = result.outcome
+    if len(found.points) > 1:
+        return _fit(found)
+    if found.interval is not None and found.estimate is not None:
+        return _interval(found.estimate, found.interval, found.predicted)
+    if found.ratio is not None and math.isfinite(found.ratio):
+        return _tightness(found.ratio)
+    return Markup("")
+
+
+def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
+    """Return a dot for each bound, at lhs / rhs, stacked where they meet.
+
+    **Arguments:** `entries`: id, anchor, ratio, verdict. Ratios above 1 share the last column,
+    those of 0 and below the first.
+    """
+    columns = 60
+    width, base, step = 960, 0, 7
+    stacks: dict[int, int] = {}
+    x = lambda column: 30 + (width - 100) * column / columns
+    dots = []
+    for id, anchor, ratio, verdict in sorted(entries, key=lambda e: (e[3] != "refuted", -e[2])):
+        beyond = ratio > 1 + 1e-6
+        column = columns + 3 if beyond else min(columns, max(0, round(ratio * columns)))
+        stacks[column] = height = stacks.get(column, 0) + 1
+        label = f"{id}: lhs/rhs up to {ratio:.4g}"
+        dots.append(
+            Markup(
+                '<a href="#{}" tabindex="-1" aria-label="{}"><title>{}</title>'
+                '<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2.9"/></a>'
+            ).format(anchor, label, label, verdict, x(column), base - step * (height - 0.4))
+        )
+    top = base - step * (max(stacks.values(), default=0) + 1)
+    ticks = [(x(columns * i / 4), f"{i / 4:g}") for i in range(5)] + [(x(columns + 3), "> 1")]
+    body = [
+        _line(x(0) - 5, base, x(columns) + 5, base, "axis"),
+        _line(x(columns + 3) - 8, base, x(columns + 3) + 8, base, "axis"),
+        *(_text(at, base + 15, label) for at, label in ticks),
+        *dots,
+    ]
+    return Markup(
+        '<svg class="plot strip" viewBox="0 {} {} {}" role="group" '
+        'aria-label="Largest lhs/rhs found, a dot for each bound">{}</svg>'
+    ).format(top, width, base + 22 - top, Markup("").join(body))
+
+
+def _fit(found: Outcome) -> Markup:
+    """Means over sizes on logarithmic axes, the fitted line, and the predicted slopes."""
+    points = [p for p in found.points if p[0] > 0 and p[1] > 0]
+    if len(points) < 2:
+        return Markup("")
+    height, top, bottom = 224, 12, 34
+    us = [math.log10(n) for n, _, _ in points]
+    vs = [math.log10(m) for _, m, _ in points]
+    ends = [e for n, m, s in points for e in (m - 2 * s, m + 2 * s) if e > 0]
+    u0, u1 = _padded(us, 0.08)
+    v0, v1 = _padded([*vs, *map(math.log10, ends)], 0.1, least=0.3)
+    x = lambda u: LEFT + (WIDTH - LEFT - RIGHT) * (u - u0) / (u1 - u0)
+    y = lambda v: height - bottom - (height - bottom - top) * (v - v0) / (v1 - v0)
+    middle = (sum(us) / len(us), sum(vs) / len(vs))
+    at = lambda slope, u: y(middle[1] + slope * (u - middle[0]))
+    body: list[Markup] = []
+    for v in _decades(v0, v1):
+        body.append(_line(LEFT, y(v), WIDTH - RIGHT, y(v), "grid"))
+        body.append(_text(LEFT - 5, y(v) + 3.5, _power(v), "end"))
+    for u in _thinned(us, u1 - u0):
+        body.append(_line(x(u), height - bottom, x(u), height - bottom + 4, "axis"))
+        body.append(_text(x(u), height - bottom + 15, f"{10**u:.4g}"))
+    inside: list[Markup] = []
+    low, high = found.predicted or (math.nan, math.nan)
+    bounds = [s for s in (low, high) if math.isfinite(s)]
+    if len(bounds) == 2:
+        corners = [(u0, at(low, u0)), (u0, at(high, u0)), (u1, at(high, u1)), (u1, at(low, u1))]
+        path = " ".join(f"{x(u):.1f},{v:.1f}" for u, v in corners)
+        inside.append(Markup('<polygon class="band" points="{}"/>').format(path))
+    else:
+        inside += [_line(x(u0), at(s, u0), x(u1), at(s, u1), "predicted") for s in bounds]
+    slope = found.estimate
+    if slope is not None and math.isfinite(slope):
+        inside.append(_line(x(u0), at(slope, u0), x(u1), at(slope, u1), "fit"))
+    for u, v, (_, m, s) in zip(us, vs, points, strict=True):
+        if s > 0:
+            least = math.log10(m - 2 * s) if m > 2 * s else v0
+            inside.append(_line(x(u), y(least), x(u), y(math.log10(m + 2 * s)), "error"))
+        inside.append(
+            Markup('<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="3.2"/>').format(x(u), y(v))
+        )
+    # A nested picture clips what leaves it, and needs no id as a clip path would.
+    box = f"{LEFT} {top} {WIDTH - LEFT - RIGHT} {height - top - bottom}"
+    place = dict(zip(("x", "y", "width", "height"), box.split(), strict=True))
+    frame = " ".join(f'{name}="{value}"' for name, value in {**place, "viewBox": box}.items())
+    body.append(Markup(f"<svg {frame}>") + Markup("").join(inside) + Markup("</svg>"))
+    body.append(_line(LEFT, height - bottom, WIDTH - RIGHT, height - bottom, "axis"))
+    body.append(_text(WIDTH - RIGHT, height - 4, "n, logarithmic", "end"))
+    text = f"Measured at {len(points)} sizes; fitted exponent {slope:.4g}"
+    if bounds:
+        text += f", predicted {_between(low, high)}"
+    return _figure(height, text, body)
+
+
+def _interval(
+    estimate: float, interval: tuple[float, float], predicted: tuple[float, float] | None
+) -> Markup:
+    """An estimate with its interval, over what is predicted."""
+    low, high = predicted or (math.nan, math.nan)
+    known = [estimate, *interval, low, high]
+    ends = [v for v in known if math.isfinite(v)]
+    if not ends:
+        return Markup("")
+    height, level = 84, 36
+    a, b = _padded(ends, 0.12)
+    clamp = lambda v: min(max(v, a), b)
+    x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * (clamp(v) - a) / (b - a)
+    body = []
+    if predicted is not None:
+        left, width = x(low), max(x(high) - x(low), 2.0)
+        body.append(_rect(left - (width == 2.0), 12, width, 48, "band"))
+    body.append(_line(LEFT, 60, WIDTH - RIGHT, 60, "axis"))
+    body += [_text(x(v), 74, f"{v:.4g}") for v in _ticks(a, b)]
+    if math.isfinite(estimate):
+        body.append(_line(x(interval[0]), level, x(interval[1]), level, "fit"))
+        body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in interval]
+        body.append(
+            Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(x(estimate), level)
+        )
+    text = f"Estimate {estimate:.4g} in [{interval[0]:.4g}, {interval[1]:.4g}]"
+    if predicted is not None:
+        text += f", predicted {_between(low, high)}"
+    return _figure(height, text, body)
+
+
+def _tightness(ratio: float) -> Markup:
+    """The largest lhs / rhs found, on the way from 0 to the bound at 1, or beyond it."""
+    height, level = 66, 22
+    logarithmic = ratio > 4
+    scale = (lambda v: math.log10(max(v, 0.1))) if logarithmic else (lambda v: v)
+    a, b = (
+        (-1.0, scale(ratio) * 1.08) if logarithmic else (min(0.0, ratio), max(1.08, ratio * 1.08))
+    )
+    x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * (min(max(scale(v), a), b) - a) / (b - a)
+    zero = x(0.1 if logarithmic else 0.0)
+    body = [
+        _rect(x(1), level - 8, WIDTH - RIGHT - x(1), 16, "beyond"),
+        _rect(min(zero, x(ratio)), level - 8, abs(x(min(ratio, 1)) - zero), 16, "bar"),
+    ]
+    if ratio > 1:
+        body.append(_rect(x(1), level - 8, x(ratio) - x(1), 16, "over"))
+    body.append(_line(x(1), level - 13, x(1), level + 13, "bound"))
+    marks = [(1.0, "bound"), (0.1 if logarithmic else 0.0, "0.1" if logarithmic else "0")]
+    body += [_text(x(v), level + 28, label) for v, label in marks]
+    if abs(x(ratio) - x(1)) > 40:
+        body.append(_text(x(ratio), level + 28, f"{ratio:.3g}", "end" if ratio > 1 else "middle"))
+    return _figure(height, f"Largest lhs/rhs found: {ratio:.4g}", body)
+
+
+def _figure(height: float, label: str, body: Iterable[Markup]) -> Markup:
+    return Markup(
+        '<figure><svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+        "<figcaption>{}</figcaption></figure>"
+    ).format(WIDTH, height, label, Markup("").join(body), label)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        kind, x1, y1, x2, y2
+    )
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str) -> Markup:
+    return Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
+        kind, x, y, max(width, 0), height
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x, y, anchor, text
+    )
+
+
+def _padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[float, float]:
+    """Return a range a little wider than the values, and at least as wide as `least`."""
+    low, high = min(values), max(values)
+    width = max(high - low, least, 1e-12 * max(abs(low), abs(high)), 1e-300)
+    middle = (low + high) / 2
+    half = width / 2 * (1 + 2 * share)
+    return middle - half, middle + half
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return three to six round numbers in the range."""
+    unit = 10 ** math.floor(math.log10(high - low))
+    steps = (unit * s for s in (2, 1, 0.5, 0.2))
+    step = next(s for s in steps if math.floor(high / s) - math.ceil(low / s) >= 2)
+    return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Return up to six logarithms of round numbers in the range."""
+    whole = [float(v) for v in range(math.ceil(low), math.floor(high) + 1)]
+    if len(whole) < 2:
+        numbers = [(v, d) for v in range(math.floor(low), math.ceil(high) + 1) for d in (1, 2, 5)]
+        whole = [v + math.log10(d) for v, d in numbers if low <= v + math.log10(d) <= high]
+    return whole[:: max(1, -(-len(whole) // 6))]
+
+
+def _thinned(values: Sequence[float], width: float) -> list[float]:
+    """Leave out values whose labels would touch."""
+    kept: list[float] = []
+    for v in sorted(values):
+        if not kept or v - kept[-1] > width * 0.11:
+            kept.append(v)
+    return kept
+
+
+def _power(exponent: float) -> str:
+    value = 10**exponent
+    return f"{value:.0e}" if abs(exponent) > 3.5 else f"{value:.3g}"
+
+
+def _between(low: float, high: float) -> str:
+    if low == high:
+        return f"{low:.4g}"
+    if math.isinf(low) or math.isinf(high):
+        return f"≤ {high:.4g}" if math.isinf(low) else f"≥ {low:.4g}"
+    return f"in [{low:.4g}, {high:.4g}]"
