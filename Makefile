@@ -1,17 +1,23 @@
-# Two commands do everything on a machine that has Python 3 and make:
+# Two commands do what matters on a machine that has Python 3 and make:
 #   make verify   try to break every shipped claim (fast tier)
 #   make test     lint, type check, tests
+# and a third builds the site, with notebooks that are run:
+#   make docs     build/docs/index.html
 # They use the uv on the PATH, or put one into .venv with pip.
 
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test setup lint types pytest oldest clean
+.PHONY: verify test docs setup lint types pytest oldest clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
 
 test: lint types pytest oldest
+
+docs: $(UV)
+	@$(UV) sync --quiet --group docs
+	$(UV) run --no-sync sphinx-build -q -n -W --keep-going docs build/docs
 
 setup: $(UV)
 	@$(UV) sync --quiet
