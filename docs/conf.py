@@ -1,12 +1,17 @@
 """Sphinx: `make docs` builds the site; notebooks are run, and a warning is an error."""
 
+import os
 import sys
 from pathlib import Path
 
 import theorykit
 from theorykit import checks
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+here = Path(__file__).parent
+sys.path.insert(0, str(here / "_ext"))
+# What notebooks inherit: the look of figures, and the command line of this environment.
+os.environ["MATPLOTLIBRC"] = str(here / "matplotlibrc")
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 project = "theorykit"
 author = "the theorykit authors"
@@ -43,6 +48,8 @@ for name in checks.__all__:
 
 html_theme = "sphinx_book_theme"
 html_title = "theorykit"
+html_static_path = ["_static"]
+html_css_files = ["notebooks.css"]
 html_show_copyright = False
 html_theme_options = {"show_toc_level": 2, "home_page_in_toc": True}
 html_copy_source = False
