@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from theorykit import report
+
 ROOT = Path(__file__).parents[2]
 
 CLAIMS = """
@@ -230,3 +232,9 @@ def test_list_and_show(command, quick):
     code, out, _ = command("show", "q.one", "quick.py")
     for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
         assert words in out
+
+
+def test_a_pipe_is_no_terminal_whatever_is_forced(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not report.console().is_terminal
+    assert report.console(stderr=True).width == 140
