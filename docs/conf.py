@@ -35,7 +35,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = 240
+nb_execution_timeout = 600  # seconds a cell, on a crowded machine
 nb_merge_streams = True
 
 autodoc_member_order = "bysource"
