@@ -36,7 +36,6 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600  # seconds a cell, on a crowded machine
-nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
