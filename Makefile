@@ -1,19 +1,24 @@
-# Two commands do everything on a machine that has Python 3 and make:
-#   make verify   try to break every shipped claim (fast tier)
-#   make test     lint, type check, tests
-# One more opens the reports in Chromium, which it installs where there is none:
-#   make browser  sort, filter, copy, themes, phone, accessibility; screenshots in build/report
+# What there is to do on a machine that has Python 3 and make:
+#   make verify    try to break every shipped claim (fast tier)
+#   make test      lint, type check, tests
+#   make docs      the site, with notebooks that are run: build/docs/index.html
+#   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
+#                  copy, themes, phone, accessibility; screenshots in build/report
 # They use the uv on the PATH, or put one into .venv with pip.
 
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test setup lint types pytest oldest browser clean
+.PHONY: verify test docs setup lint types pytest oldest browser clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
 
 test: lint types pytest oldest
+
+docs: $(UV)
+	@$(UV) sync --quiet --group docs
+	$(UV) run --no-sync sphinx-build -q -n -W --keep-going docs build/docs
 
 setup: $(UV)
 	@$(UV) sync --quiet

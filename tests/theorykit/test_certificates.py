@@ -93,6 +93,12 @@ def test_a_budget_that_is_too_small_leaves_the_search_as_it_is(trial):
     assert found.certificate is None
 
 
+def test_a_proof_says_which_box_it_is_for():
+    over = inputs(S=reals("T"), T=(2, 3))
+    assert on_box(T=2, S=(-1, 1)).text(over) == "T = 2, S in [-1, 1]^2"
+    assert on_box(T=2, S=([1, -1], [2, 0])).text(over) == "T = 2, S in [1, 2] x [-1, 0]"
+
+
 def test_a_proof_finds_what_the_search_missed(trial):
     # A spike of width 1e-3 that eight cases and no attack miss.
     found = inequality(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from theorykit import report
+
 ROOT = Path(__file__).parents[2]
 
 CLAIMS = """
@@ -254,3 +256,9 @@ def test_a_run_is_reported(command, quick):
     assert code == 0
     assert "The run has no result yet." in err
     assert "There is no result to show." in (quick.parent / "c" / "index.html").read_text()
+
+
+def test_a_pipe_is_no_terminal_whatever_is_forced(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not report.console().is_terminal
+    assert report.console(stderr=True).width == 140

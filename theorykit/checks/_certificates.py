@@ -133,14 +133,19 @@ class OnBox:
         """Return where the proof is for."""
         parts = []
         for sizes in self.settings(over):
-            ends = [
-                f"{name} in [{min(map(float, low.flat)):g}, {max(map(float, high.flat)):g}]"
-                + "^" * bool(low.shape)
-                + " x ".join(map(str, low.shape))
-                for name, (low, high) in self.box(over, sizes).items()
-            ]
+            ends = [f"{name} in {_product(*box)}" for name, box in self.box(over, sizes).items()]
             parts.append(", ".join([*(f"{k} = {v}" for k, v in sizes.items()), *ends]))
         return "; ".join(parts)
+
+
+def _product(low: np.ndarray, high: np.ndarray) -> str:
+    """Return a box as a power of one interval if it is one, else interval by interval."""
+    pairs = zip(low.flat, high.flat, strict=True)
+    intervals = [f"[{float(a):g}, {float(b):g}]" for a, b in pairs]
+    if len(set(intervals)) > 1:
+        return " x ".join(intervals)
+    power = "^" + " x ".join(map(str, low.shape)) if low.shape else ""
+    return "".join(intervals[:1]) + power
 
 
 @dataclasses.dataclass(frozen=True)

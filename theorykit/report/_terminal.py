@@ -1,5 +1,6 @@
 """What a run looks like on a terminal: a table, then each refutation and each error."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -191,7 +192,7 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
 
 def console(stderr: bool = False) -> Console:
     """Return a console; one that is not a terminal gets lines wide enough for the table."""
-    made = Console(stderr=stderr, highlight=False, soft_wrap=False)
-    if not made.is_terminal:
-        made = Console(stderr=stderr, highlight=False, width=140)
-    return made
+    # Asked of the stream: FORCE_COLOR, which Jupyter sets, makes no terminal of a pipe.
+    wide: dict[str, Any] = dict(force_terminal=False, width=140)
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, **({} if terminal else wide))

@@ -1,0 +1,55 @@
+"""Docstrings are Markdown: autodoc, which writes reStructuredText, hands them to MyST."""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from docutils.utils import new_document
+from myst_parser.parsers.sphinx_ import MystParser
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
+ENTRY = re.compile(r"^(\w[\w, ]*): ")
+
+
+class Docstring(SphinxDirective):
+    """A directive whose content is Markdown."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the content, parsed."""
+        source, _ = self.get_source_info()
+        document = new_document(source, self.state.document.settings)
+        MystParser().parse("\n".join(self.content), document)
+        return document.children
+
+
+def as_markdown(lines: list[str]) -> list[str]:
+    """Return a docstring with its indented sections ("Args:") as bold words, then lists."""
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        if SECTION.fullmatch(line):
+            inside = True
+            found += [f"**{line}**", ""]
+        elif inside and line.startswith("  "):
+            found.append(ENTRY.sub(r"- `\1`: ", line[2:], count=1))
+        else:
+            inside = inside and not line
+            found.append(line)
+    return found
+
+
+def hand_over(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put a docstring into the directive that reads Markdown."""
+    if any(lines):
+        lines[:] = [".. docstring::", "", *(f"   {line}" for line in as_markdown(lines)), ""]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive and the hook."""
+    app.add_directive("docstring", Docstring)
+    app.connect("autodoc-process-docstring", hand_over)
+    return {"parallel_read_safe": True}
