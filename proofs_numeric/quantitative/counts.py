@@ -19,7 +19,7 @@ def instances():
         k for k in itertools.product((1, 2, 3), repeat=3) if {1, 3} & set(k) and {2, 3} & set(k)
     ]
     found = []
-    for n in itertools.product((1, 2, 4, 7, 13, 40), repeat=3):
+    for n in itertools.product((1, 2, 5, 13, 40), repeat=3):
         for k in kinds:
             Pf = sum(v for v, a in zip(n, k, strict=True) if a & 1)
             Pg = sum(v for v, a in zip(n, k, strict=True) if a & 2)
@@ -79,7 +79,7 @@ def equation_check(*names, cases=instances, less=0.1):
 def equations_five():
     """They hold; the sum in (7) is exact, so that (8) has the constant 1.
 
-    All counts of three tokens from 1, 2, 4, 7, 13, 40, all ways to attend, eps = 1/3 and 1/7.
+    All counts of three tokens from 1, 2, 5, 13, 40, all ways to attend, eps = 1/3 and 1/7.
     Control: a tenth of each right side.
     """
     return equation_check("5 each", "5 sum", "6 each", "6 sum", "7", "8")

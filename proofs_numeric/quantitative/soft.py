@@ -51,7 +51,7 @@ def term(k):
     """Return the check that a term decays as n^(-1/3) on average."""
     return rate(
         measure=lambda key, n: np.mean(
-            [terms(jax.random.fold_in(key, i), n)[k] for i in range(64)]
+            [terms(jax.random.fold_in(key, i), n)[k] for i in range(40)]
         ),
         at=SIZES,
         exponent=-1 / 3,

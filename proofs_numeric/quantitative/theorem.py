@@ -304,7 +304,7 @@ def bound_repaired():
 
 
 def shown(eps):
-    """Return the length that f = 0 and g = share of b - [last = b] need, of lengths to 300."""
+    """Return the length that f = 0 and g = share of b - [last = b] need, of lengths to 150."""
     K = np.zeros((0, 3))
     V = np.array([[0.0, 0, 0], [0, 0, 0], [0, 1, 0]])
     layer = limit.Layer((limit.Head(K, K, V),), *limit.mlp(3))
@@ -312,7 +312,7 @@ def shown(eps):
     make = lambda U: limit.Transformer(
         ("a", "b"), E, np.zeros((1, 3)), (layer,), U, precision=1, shift=True
     )
-    return simulation.needed_length(make(0 * U), make(U), eps, 300).length
+    return simulation.needed_length(make(0 * U), make(U), eps, 150).length
 
 
 @claim(
@@ -326,6 +326,6 @@ def needed():
     The theorem's exponent is 2; whether a pair needs more than 1/eps is not known. Control: 2.
     """
     return rate(
-        measure=lambda n: shown(1 / n), at=(4, 8, 16, 32), exponent=1.0, tolerance=0.2,
+        measure=lambda n: shown(1 / n), at=(4, 8, 16), exponent=1.0, tolerance=0.2,
         control=dict(exponent=2.0),
     )  # fmt: skip

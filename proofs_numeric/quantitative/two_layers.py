@@ -345,7 +345,7 @@ def theorem():
 
     def measure(key, n):
         seed = int(np.asarray(jax.random.key_data(key)).ravel()[-1])
-        return np.mean([subsets((seed + 7919 * k) % 2**31, int(n))[0] for k in range(28)])
+        return np.mean([subsets((seed + 7919 * k) % 2**31, int(n))[0] for k in range(20)])
 
     return rate(
         measure=measure,
