@@ -90,16 +90,18 @@ def _judge(graph: Any, task: PrefixTask, lengths: tuple[int, ...], examples: int
             found.append(jax.lax.map(one, keys, batch_size=at_once).mean())
         return jnp.array(found)
 
-    return jax.jit(lambda p, key: jax.lax.map(lambda p: of(p, key), p))
+    return jax.jit(lambda p, keys: jax.lax.map(lambda at: of(*at), (p, keys)))
 
 
 def test_loss(plan: Plan, task: PrefixTask, fit: Any, seed: int) -> np.ndarray:
     """Return the squared error of whole inputs of each length, (lengths, seeds).
 
-    All networks of a task are judged on the same inputs.
+    Each seed has its own inputs, the same for all trained lengths, so that an interval over seeds
+    has the noise of the inputs in it.
     """
     judge = _judge(fit.graph, task, plan.judged, plan.examples)
-    return np.asarray(judge(fit.state.parameters(), jax.random.key(seed))).T
+    keys = jax.random.split(jax.random.key(seed), plan.seeds)
+    return np.asarray(judge(fit.state.parameters(), keys)).T
 
 
 def attention(task: ModPTask, fit: Any, length: int, seed: int, count: int = 256) -> dict:

@@ -20,7 +20,7 @@ from theorykit.tasks import InContextKGram, ModPTask, SimpleTask
 PAPER = Plan()
 SMALL = Plan(
     trained=(8, 16, 32), judged=(64, 128, 256, 512), mlp_width=64, rate=3e-2, decay=True,
-    loss=None, steps=600, every=200, batch=64, seeds=3, examples=512,
+    loss=None, steps=600, every=200, batch=64, seeds=3, examples=2048,
 )  # fmt: skip
 
 

@@ -167,7 +167,7 @@ class InContextKGram(PrefixTask):
     **Raises:** `ValueError` for fewer than two symbols, an order below 2, a length below 2k.
     """
 
-    symbols: int = 3  # type: ignore[assignment]
+    symbols: int = 3
     order: int = 2
 
     def __post_init__(self):
