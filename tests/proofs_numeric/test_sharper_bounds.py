@@ -17,7 +17,7 @@ def test_the_trace_is_that_of_the_construction_without_leakage(d):
     """A large scale leaves nothing to leak; the trace is over all inputs, its targets its own."""
     network = boolean.transformer(boolean.parity(5, range(d)), scale=9.0)
     found = sharpness.gradient_norms(network, boolean.bits(5).astype(np.float32))
-        scores = found.pop("score1") + found.pop("score2")
+    scores = found.pop("score1") + found.pop("score2")
     total = 2 * float(sum(np.mean(g) for g in found.values()))
     assert np.max(scores) < 1e-3
     assert chain.trace(d) == pytest.approx(total, rel=0.02)
