@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit.boolean._construction import SCALE, Lookup, transformer
+from theorykit.boolean._construction import SCALE, transformer
 from theorykit.boolean._functions import Parities
+from theorykit.boolean._lookup import thresholds
 
 
 def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) -> dict[str, float]:
@@ -43,7 +44,7 @@ def gradient_bounds(f: Parities, T: int | None = None, *, scale: float = SCALE) 
     each = leak / (n - s)
     largest = max(float(p.max()), each)
     spread = float(p @ w**2 - (p @ w) ** 2)
-    hidden = float(sum(max(1 - t, Fraction(0)) ** 2 for t in Lookup(d).thresholds))
+    hidden = float(sum(max(1 - t, Fraction(0)) ** 2 for t in thresholds(d)))
     active = C2 * 16 * d**2 * (d // 2 + 1)
     steep = C2 * (2 * d * leak) ** 2
     return dict(

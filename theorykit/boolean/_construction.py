@@ -1,6 +1,5 @@
 """The transformer that computes a sum of parities: its weights, in closed form."""
 
-import dataclasses
 import math
 from typing import Any
 
@@ -10,79 +9,51 @@ from flax import nnx
 
 from theorykit.arguments import whole
 from theorykit.boolean._functions import Parities
+from theorykit.boolean._lookup import slopes, thresholds
 from theorykit.boolean._network import Transformer
 
 Array = Any
 SCALE = 2.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Lookup:
-    """Theorem 9: four hidden units a grid value k / d, a trapezoid of height 1 at even k.
-
-    Unit j gives relu(z - threshold_j), its output weight is `slope_j`: +-2 d at even k, 0 at odd.
-    The sum is 1 within 1 / (4 d) of even k / d, 0 within 1 / (4 d) of odd, and linear between.
-    Exact fractions for exact z.
-    """
-
-    d: int
-
-    @property
-    def thresholds(self) -> list:
-        """Return the 4 (d + 1) thresholds, fractions."""
-        from fractions import Fraction
-
-        return [Fraction(4 * k + o, 4 * self.d) for k in range(self.d + 1) for o in (-3, -1, 1, 3)]
-
-    @property
-    def slopes(self) -> list[int]:
-        """Return the 4 (d + 1) output weights."""
-        signs = [[0] * 4, [1, -1, -1, 1]]
-        return [2 * self.d * s for k in range(self.d + 1) for s in signs[1 - k % 2]]
-
-    def __call__(self, z: Any) -> Any:
-        """Return the value at one number."""
-        units = zip(self.thresholds, self.slopes, strict=True)
-        return sum(w * max(z - t, 0) for t, w in units)
-
-
 class Construction(Transformer):
     """The network of `transformer`: what it computes, and its bounds in closed form.
 
-    **Fields:** `f`, `T`, `scale`; the weights are parameters and can be trained or perturbed, the
-    closed forms speak of the weights as built.
+    **Fields:** `f`, `T`, `scale`. The weights are parameters and can be trained or perturbed; the
+    closed forms speak of them as built.
     """
 
     def __init__(self, f: Parities, T: int, scale: float, encodings: Array | None, dtype: Any):
         """Set all weights."""
-        d, s = f.degree, len(f.sets)
+        d, s = f.degree, f.sparsity
         super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype)
-        self.f, self.scale = f, scale
+        self.scale = scale
+        # Arrays and no f: networks of one shape then share what is compiled.
+        self.membership = nnx.Variable(jnp.asarray(f.membership, jnp.int32))
+        self.coefficients = nnx.Variable(jnp.asarray(f.coefficients, self.value2.dtype))
         codes = np.asarray(self.encodings[...], float)
         wide = lambda W: np.pad(codes.T @ W @ codes, (0, 1))
         score1 = np.zeros((T + 1, T + 1))
         score1[:s, : f.T] = self.strength * f.membership
         score2 = np.zeros((T + 1, T + 1))
         score2[T, :s] = self.scores
-        corner = np.zeros_like(wide(score1))
-        corner[-1, -1] = 1
-        lookup, r = Lookup(d), len(corner)
-        last = lambda v: np.eye(r)[-1][:, None] * np.asarray(v, float)
-        set_to = dict(
+        last = np.eye(codes.shape[1] + 1)[-1]
+        self.set_blocks(
             score1=wide(score1),
-            value1=corner,
-            mlp_in=last(np.ones(4 * (d + 1))),
-            bias=-np.array([float(t) for t in lookup.thresholds]),
-            mlp_out=last(lookup.slopes).T,
+            value1=np.outer(last, last),
+            mlp_in=np.outer(last, np.ones(4 * (d + 1))),
+            bias=-np.array(thresholds(d), float),
+            mlp_out=np.outer(slopes(d), last),
             score2=wide(score2),
-            value2=self.total * np.eye(r)[-1],
+            value2=self.total * last,
         )
-        for name, value in set_to.items():
-            self[name] = value
 
-    def __setitem__(self, name: str, value: Array) -> None:
-        block = getattr(self, name)
-        block[...] = jnp.asarray(value, block.dtype)
+    @property
+    def f(self) -> Parities:
+        """The function, its coefficients in the network's dtype."""
+        rows, c = np.asarray(self.membership[...]), np.asarray(self.coefficients[...])
+        sets = tuple(tuple(np.flatnonzero(row).tolist()) for row in rows)
+        return Parities(rows.shape[1], sets, tuple(c.tolist()))
 
     @property
     def strength(self) -> float:
@@ -92,12 +63,12 @@ class Construction(Transformer):
     @property
     def total(self) -> float:
         """The sum C of the coefficients."""
-        return float(sum(self.f.coefficients))
+        return float(np.sum(self.coefficients[...]))
 
     @property
     def scores(self) -> np.ndarray:
         """The scores of the second attention at 0 ... s - 1: strength + log(c_i / C)."""
-        c = np.array([float(c) for c in self.f.coefficients])
+        c = np.asarray(self.coefficients[...], float)
         return self.strength + np.log(c / c.sum())
 
     @property
@@ -107,7 +78,7 @@ class Construction(Transformer):
         (T + 1 - d) / (d (T + 1)^scale + T + 1 - d), and (T + 1 - s) / ((T + 1)^scale + T + 1 - s).
         """
         weight, n = (self.T + 1) ** self.scale, self.T + 1
-        d, s = self.f.degree, len(self.f.sets)
+        d, s = self.f.degree, self.f.sparsity
         return (n - d) / (d * weight + n - d), (n - s) / (weight + n - s)
 
     @property
@@ -183,7 +154,6 @@ def rescaled(network: Transformer, factor: float | None = None) -> Transformer:
     if not (factor > 0 and math.isfinite(factor)):
         raise ValueError(f"the factor is a positive number, got {factor}.")
     copy = nnx.clone(network)
-    for name, power in dict(mlp_in=1, bias=1, mlp_out=-1).items():
-        block = getattr(copy, name)
-        block[...] = block[...] * factor**power
+    powers = dict(mlp_in=1, bias=1, mlp_out=-1)
+    copy.set_blocks(**{k: getattr(network, k)[...] * factor**p for k, p in powers.items()})
     return copy

@@ -55,6 +55,12 @@ class Transformer(nnx.Module):
         self.bias[...] = jnp.zeros(hidden, dtype)
         self.score2, self.value2 = draw(r, r), draw(r)
 
+    def set_blocks(self, **values: Array) -> None:
+        """Set parameters by name, in their dtype and shape."""
+        for name, value in values.items():
+            block = getattr(self, name)
+            block[...] = jnp.asarray(value, block.dtype)
+
     def tokens(self, x: Array) -> Array:
         """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
         x = jnp.asarray(x)
