@@ -11,6 +11,7 @@ from theorykit.boolean._chain import ParityChain as ParityChain
 from theorykit.boolean._construction import Construction as Construction
 from theorykit.boolean._construction import rescaled as rescaled
 from theorykit.boolean._construction import transformer as transformer
+from theorykit.boolean._design import Design as Design
 from theorykit.boolean._functions import Parities as Parities
 from theorykit.boolean._functions import degree as degree
 from theorykit.boolean._functions import expansion as expansion
@@ -36,6 +37,7 @@ __all__ = [
     "BLOCKS",
     "Budget",
     "Construction",
+    "Design",
     "Parities",
     "ParityChain",
     "Tested",

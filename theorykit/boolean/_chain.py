@@ -27,7 +27,7 @@ class ParityChain(Transformer):
     def __init__(self, T: int, *, scale: float = 2.0, dtype: Any = None):
         """Set all weights."""
         T = whole("T", T)
-        super().__init__(T, hidden=12, encodings=jnp.eye(T), dtype=dtype)
+        super().__init__(T, hidden=12, encodings=np.eye(T), dtype=dtype, rngs=None)
         self.scale = float(scale)
         last = np.eye(T + 1)[-1]
         same = np.pad(scale * math.log(T + 1) * np.eye(T), (0, 1))
