@@ -14,7 +14,7 @@ from theorykit.domains import inputs, reals
 def attend(T, row, values):
     """Return the mean of values under row's attention: (T + 1)^2 where encodings agree, else 1."""
     n = len(values)
-    weights = [(T + 1) ** 2 if (row - j) % T == 0 else 1 for j in range(n)]
+    weights = [(T + 1) * (T + 1) if (row - j) % T == 0 else 1 for j in range(n)]
     total = sum(weights)
     return sum(Fraction(w, total) * v for w, v in zip(weights, values, strict=True))
 

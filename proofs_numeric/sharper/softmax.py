@@ -152,3 +152,18 @@ def change(constant, smaller):
 def jacobian_change():
     """Diag and outer product apart, 1 and 2; rebuilt. Control: 0.9."""
     return change(3.0, 0.9)
+
+
+@claim(
+    "sharper.29.perturbed.sharp",
+    ref="Theorem 29",
+    statement=r"\|\tilde J - J\|_1 \le \|\tilde a - a\|_1",
+    repairs="sharper.29.perturbed",
+)
+def jacobian_change_sharp():
+    """1 is enough, by the derivative along the line between the weights.
+
+    With slope delta, of sum 0, column j of J moves by delta_j (e_j - a) - a_j delta, of 1-norm at most 2 |delta_j| (1 - a_j) + a_j |delta|, and
+    2 |delta_j| is at most |delta|. Control: 0.95.
+    """
+    return change(1.0, 0.95)

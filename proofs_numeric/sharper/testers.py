@@ -27,12 +27,12 @@ BOTH = dict(size=lambda found: found[0] >= 0.95, power=lambda found: found[1] >=
 def low_degree():
     """Functions of degree d are accepted, of degree d + 1 refused, at the stated budget.
 
-    200 random functions a degree, T = 20, sparsity 10; 152, 704 and 3,072 queries for d = 1, 2, 3.
+    200 random functions a degree, T = 20, sparsity 1 to 10; 152, 704 and 3,072 queries for d = 1, 2, 3.
     Control: budgets for a miss of 0.9.
     """
 
     def build(d, **options):
-        make = lambda degree: lambda i: boolean.random(T, degree, 10, seed=i)
+        make = lambda degree: lambda i: boolean.random(T, degree, 1 + i % 10, seed=i)
         return rates(boolean.has_degree, make(d), make(d + 1), d, **options)
 
     return construction(
