@@ -213,9 +213,8 @@ def perturbation():
 
     def measure(key, progress):
         from theorykit import boolean, sharpness
-        from theorykit.experiments._parities import built
 
-        networks = [built(boolean.random(6, 2, 3, seed)) for seed in range(8)]
+        networks = [boolean.transformer(boolean.random(6, 2, 3, seed)) for seed in range(8)]
         x = boolean.bits(6).astype(np.float32)
         found = sharpness.perturbed(networks, x, sigmas=[0.01], key=key, draws=4)
         return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
