@@ -11,15 +11,11 @@ import functools
 import math
 
 from theorykit import boolean, claim, pacbayes
+from theorykit.boolean._lookup import slopes, thresholds
 from theorykit.checks import exhaustive, rate
 
 N, C = 10**6, 0.1
 LENGTHS = (16, 32, 64)
-
-
-@functools.cache
-def _parts():
-    return boolean.squared_norms(boolean.parity(2))
 
 
 @functools.cache
@@ -28,7 +24,7 @@ def chain_norm(T):
 
     The two scores, 2 T (2 log(T + 1))^2, and what does not depend on T: the lookup of degree 2.
     """
-    parts = _parts()
+    parts = boolean.squared_norms(boolean.parity(2))
     lookup = sum(parts[name] for name in ("value1", "mlp_in", "bias", "mlp_out"))
     return 2 * T * (2 * math.log(T + 1)) ** 2 + lookup + 1
 
@@ -53,8 +49,8 @@ def trace(d):
     F1, the squared slopes of all active units, times 1 + (k / d)^2; of F2, the squared hidden
     units, on the bits and on the first position, which moves nothing; of v2, 1 + parity.
     """
-    lookup = boolean.Lookup(d)
-    units = [(float(t), w) for t, w in zip(lookup.thresholds, lookup.slopes, strict=True)]
+    begins = map(float, thresholds(d))
+    units = list(zip(begins, slopes(d), strict=True))
 
     def squared(k):
         z = k / d
@@ -71,33 +67,14 @@ def bound(norm, d, n=N):
 
 
 @claim(
-    "sharper.16.cot.norm",
-    ref="App. G",
-    statement=r"\|\theta_{\mathrm{CoT}}\| \le \|\theta^*(d = 2, s = 1)\|",
-    expect="refuted",
-)
-def norms():
-    """One network for all T steps needs a score for each position, so its norm grows with T.
-
-    The proof gives W one entry, for the current position: that is another network each step.
-    Members are T. Control: at most 1/T of it.
-    """
-    return exhaustive(
-        predicate=lambda T: chain_norm(T) <= step_norm(T),
-        universe=[2, 4, 8, 16],
-        control=dict(predicate=lambda T: T * chain_norm(T) <= step_norm(T)),
-    )
-
-
-@claim(
-    "sharper.16.cot",
+    "sharper.16.cot.bound",
     ref="Theorems 7 and 16",
     statement=r"\text{error of the chain} \le 4 T b(2, 1) = O(T)",
     assumptions=[r"n \text{ fixed}"],
     expect="refuted",
 )
 def linear():
-    """With the norm of the network that makes all T steps, the bound of the chain is not linear.
+    """With the norm of the network that makes all T steps (`sharper.16.cot.norm`), the bound of the chain is not linear.
 
     |theta|^2 is of order T log^2 T and b of order |theta|^(2/3), so that 4 T b grows like
     T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
@@ -109,10 +86,10 @@ def linear():
 
 
 @claim(
-    "sharper.16.cot.repaired",
+    "sharper.16.cot.bound.repaired",
     ref="Theorems 7 and 16",
     statement=r"4 T b = O(T^{4/3} \log^{2/3} T)",
-    repairs="sharper.16.cot",
+    repairs="sharper.16.cot.bound",
 )
 def linear_repaired():
     """The growth with the logarithm taken off, at lengths where the scores outweigh the lookup.
