@@ -74,9 +74,9 @@ def bound(norm, d, n=N):
     expect="refuted",
 )
 def linear():
-    """With the norm of the network that makes all T steps (`sharper.16.cot.norm`), the bound of the chain is not linear.
+    """With the norm of the network that makes all T steps, the bound of the chain is not linear.
 
-    |theta|^2 is of order T log^2 T and b of order |theta|^(2/3), so that 4 T b grows like
+    As `sharper.16.cot.norm` has it, |theta|^2 is of order T log^2 T and b of order |theta|^(2/3), so that 4 T b grows like
     T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
     """
     return rate(
