@@ -76,8 +76,8 @@ def bound(norm, d, n=N):
 def linear():
     """With the norm of the network that makes all T steps, the bound of the chain is not linear.
 
-    As `sharper.16.cot.norm` has it, |theta|^2 is of order T log^2 T and b of order |theta|^(2/3), so that 4 T b grows like
-    T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
+    As `sharper.16.cot.norm` has it, |theta|^2 is of order T log^2 T, and b of order |theta|^(2/3),
+    so that 4 T b grows like T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
     """
     return rate(
         measure=lambda T: 4 * T * bound(chain_norm(T), 2),
