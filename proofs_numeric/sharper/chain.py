@@ -1,183 +1,104 @@
-"""Theorems 7, 8 and 16: the bounds of parity by a chain of thought and at once.
+"""Theorems 7, 8 and 16: parity by a chain of thought, its construction."""
 
-The formulas are lost. Read from the proof: a step is wrong only where the squared loss is 1/4 or
-more, so with probability at most 4 b (Markov), b the bound of Theorem 2 for degree 2 and sparsity
-1; a chain of T steps with at most 4 T b; one pass with 4 b at degree T. What is called exponential
-are the cores exp(K + n S / (4 C^2)) of the confidence at which the bound comes to 1/4, appendix G's
-last step, with K = |theta|^2 / (2 sigma^2) and S = sigma^2 / 2 times the trace.
-"""
+import itertools
+from fractions import Fraction
 
-import functools
-import math
+import jax.numpy as jnp
 
-from theorykit import boolean, claim, pacbayes
-from theorykit.checks import exhaustive, rate
-
-N, C = 10**6, 0.1
-LENGTHS = (16, 32, 64)
+from theorykit import claim
+from theorykit.boolean._lookup import lookup
+from theorykit.checks import exhaustive, inequality
+from theorykit.domains import inputs, reals
 
 
-@functools.cache
-def _parts():
-    return boolean.squared_norms(boolean.parity(2))
+def attend(T, row, values):
+    """Return the mean of values under row's attention: (T + 1)^2 where encodings agree, else 1."""
+    n = len(values)
+    weights = [(T + 1) * (T + 1) if (row - j) % T == 0 else 1 for j in range(n)]
+    total = sum(weights)
+    return sum(Fraction(w, total) * v for w, v in zip(weights, values, strict=True))
 
 
-@functools.cache
-def chain_norm(T):
-    """Return |theta|^2 of the chain's network, `boolean.ParityChain`, with one block a term.
+def chain(x, cls=0):
+    """Return the answers of the chain of thought, in exact arithmetic.
 
-    The two scores, 2 T (2 log(T + 1))^2, and what does not depend on T: the lookup of degree 2.
+    `boolean.ParityChain` is the same network; a test holds one against the other.
     """
-    parts = _parts()
-    lookup = sum(parts[name] for name in ("value1", "mlp_in", "bias", "mlp_out"))
-    return 2 * T * (2 * math.log(T + 1)) ** 2 + lookup + 1
+    T = len(x)
+    sequence = [*x, cls]
+    for _ in range(T):
+        mixed = [attend(T, i, sequence) for i in range(len(sequence))]
+        found = [lookup(2, z) for z in mixed]
+        even = attend(T, len(sequence) - 1, found)
+        sequence.append(0 if 2 * even > 1 else 1)
+    return sequence[T + 1 :]
 
 
-@functools.cache
-def step_norm(T):
-    """Return |theta|^2 of the construction for degree 2 and sparsity 1, which G takes instead."""
-    return boolean.squared_norm(boolean.parity(T, (0, 1)))
-
-
-@functools.cache
-def pass_norm(T):
-    """Return |theta|^2 of the construction for parity of all T bits."""
-    return boolean.squared_norm(boolean.parity(T))
-
-
-@functools.cache
-def trace(d):
-    """Return the trace of the loss Hessian at degree d, sparsity 1, without what leaks.
-
-    Twice the mean over k ~ Bin(d, 1/2) of the squared gradient at k ones: of b and the bits' row of
-    F1, the squared slopes of all active units, times 1 + (k / d)^2; of F2, the squared hidden
-    units, on the bits and on the first position, which moves nothing; of v2, 1 + parity.
-    """
-    lookup = boolean.Lookup(d)
-    units = [(float(t), w) for t, w in zip(lookup.thresholds, lookup.slopes, strict=True)]
-
-    def squared(k):
-        z = k / d
-        active = sum(w**2 for t, w in units if z > t)
-        hidden = sum(max(z - t, 0) ** 2 for t, _ in units)
-        return active * (1 + z**2) + hidden + 2 - k % 2
-
-    return 2 * sum(math.comb(d, k) * squared(k) for k in range(d + 1)) / 2**d
-
-
-def bound(norm, d, n=N):
-    """Return the truncated bound of Theorem 2, at its best sigma."""
-    return pacbayes.semi_analytic(norm, trace(d), n, C).value
-
-
-@claim(
-    "sharper.16.cot.norm",
-    ref="App. G",
-    statement=r"\|\theta_{\mathrm{CoT}}\| \le \|\theta^*(d = 2, s = 1)\|",
-    expect="refuted",
-)
-def norms():
-    """One network for all T steps needs a score for each position, so its norm grows with T.
-
-    The proof gives W one entry, for the current position: that is another network each step.
-    Members are T. Control: at most 1/T of it.
-    """
-    return exhaustive(
-        predicate=lambda T: chain_norm(T) <= step_norm(T),
-        universe=[2, 4, 8, 16],
-        control=dict(predicate=lambda T: T * chain_norm(T) <= step_norm(T)),
-    )
+def words(longest):
+    """Return all words of bits up to a length."""
+    return [w for T in range(1, longest + 1) for w in itertools.product((0, 1), repeat=T)]
 
 
 @claim(
     "sharper.16.cot",
-    ref="Theorems 7 and 16",
-    statement=r"\text{error of the chain} \le 4 T b(2, 1) = O(T)",
-    assumptions=[r"n \text{ fixed}"],
+    ref="Theorem 16, appendix G",
+    statement=r"y_t = x_t \oplus y_{t-1}, \quad t = 1, \dots, T,\ \text{by one degree-2 network "
+    r"with encodings of period } T",
+)
+def parity():
+    """The chain gives the parity of every prefix, at every input of up to 5 bits. Exact.
+
+    Control: the output position's bit is 1 at the start.
+    """
+    holds = lambda cls: lambda x: chain(x, cls) == [sum(x[: t + 1]) % 2 for t in range(len(x))]
+    return exhaustive(predicate=holds(0), universe=words(5), control=dict(predicate=holds(1)))
+
+
+@claim(
+    "sharper.16.cot.norm",
+    ref="Theorem 16, proof",
+    statement=r"\|W_1^{CoT}\|^2 \le \|W_1(d = 2, s = 1)\|^2",
     expect="refuted",
 )
-def linear():
-    """With the norm of the network that makes all T steps, the bound of the chain is not linear.
+def norm():
+    """One network for all T steps needs a score for each of T encodings: T l^2 against 2 l^2.
 
-    |theta|^2 is of order T log^2 T and b of order |theta|^(2/3), so that 4 T b grows like
-    T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
+    The proof counts the entry of the current position alone, so its weights would change with the
+    step. Members are T, in units of l^2. Control: at most half as much.
     """
-    return rate(
-        measure=lambda T: 4 * T * bound(chain_norm(T), 2),
-        at=LENGTHS, exponent=1, tolerance=0.2, control=dict(exponent=2.2),
-    )  # fmt: skip
-
-
-@claim(
-    "sharper.16.cot.repaired",
-    ref="Theorems 7 and 16",
-    statement=r"4 T b = O(T^{4/3} \log^{2/3} T)",
-    repairs="sharper.16.cot",
-)
-def linear_repaired():
-    """The growth with the logarithm taken off, at lengths where the scores outweigh the lookup.
-
-    With the norm of degree 2 and sparsity 1, as the proof has it, T log^(2/3) T. Control: T.
-    """
-    measure = lambda T: 4 * T * bound(chain_norm(T), 2) / math.log(T + 1) ** (2 / 3)
-    return rate(
-        measure=measure, at=(2**10, 2**12, 2**14, 2**16), exponent=4 / 3, tolerance=0.02,
-        control=dict(exponent=1),
-    )  # fmt: skip
-
-
-@claim(
-    "sharper.16.cot.one_pass",
-    ref="Theorems 8 and 16",
-    statement=r"4 b(T, 1) \text{ grows exponentially in } T",
-    assumptions=[r"n, \delta \text{ fixed}"],
-    expect="refuted",
-)
-def one_pass():
-    """At a fixed confidence the bound on the error of one pass is polynomial, not exponential.
-
-    log b would grow like T; its exponent in T falls towards 0. The cubes of norm and trace make b
-    grow like T^2. Control: like T^2.
-    """
-    return rate(
-        measure=lambda T: math.log(4 * bound(pass_norm(T), T)),
-        at=LENGTHS, exponent=1, tolerance=0.2, control=dict(exponent=2),
-    )  # fmt: skip
-
-
-@claim(
-    "sharper.16.cot.one_pass.repaired",
-    ref="Theorems 8 and 16",
-    statement=r"4 b(T, 1) = \Theta(T^2)",
-    repairs="sharper.16.cot.one_pass",
-)
-def one_pass_repaired():
-    """Norm and trace are cubic in the degree, so that b, at its best sigma, is quadratic.
-
-    One pass still has the worse bound, by a power of T: 2 against 4/3. Control: 4/3.
-    """
-    return rate(
-        measure=lambda T: 4 * bound(pass_norm(T), T),
-        at=LENGTHS, exponent=2, tolerance=0.1, control=dict(exponent=4 / 3),
-    )  # fmt: skip
-
-
-@claim(
-    "sharper.16.cot.cores",
-    ref="Theorem 16",
-    statement=r"\mathcal E_{\mathrm{one}} \ge \mathcal E_{\mathrm{CoT}}^{T/2}",
-)
-def cores():
-    """The exponential cores compare as printed, with the norm that the proof gives the chain.
-
-    exp of K + n S / (4 C^2) at sigma = 0.01, whose parts are at least T / 2 times as large at
-    degree T as at degree 2, each by itself. Members are even T. Control: T times.
-    """
-    times = lambda factor: (
-        lambda T: (
-            pass_norm(T) >= factor * T / 2 * step_norm(T) and trace(T) >= factor * T / 2 * trace(2)
-        )
-    )
+    scores = lambda T: sum(1 for i in range(T) for j in range(T) if i == j)
     return exhaustive(
-        predicate=times(1), universe=[2, 4, 8, 16, 32], control=dict(predicate=times(2))
+        predicate=lambda T: scores(T) <= 2,
+        universe=range(1, 9),
+        control=dict(predicate=lambda T: scores(T) <= 1),
+    )
+
+
+@claim(
+    "sharper.16.cot.norm.repaired",
+    ref="Theorem 16, proof",
+    statement=r"W_{tt} - W_{tu} \ge \ell \text{ for all } t \ne u \Rightarrow "
+    r"\|W\|^2 \ge (T - 1) \ell^2",
+    repairs="sharper.16.cot.norm",
+)
+def norm_repaired():
+    """No other scores do better by more than one l^2, so the norm is linear in T.
+
+    Row by row: the least norm of w_t - w_u >= l is l^2 (1 - 1/T), at w_t = l (1 - 1/T) and -l / T
+    elsewhere. Control: T l^2.
+    """
+
+    def margin(W):
+        others = jnp.where(jnp.eye(W.shape[0], dtype=bool), -jnp.inf, W).max(1)
+        return jnp.maximum((jnp.diag(W) - others).min(), 0.0)
+
+    bound = lambda k: lambda W: (W.shape[0] - k) * margin(W) ** 2
+    return inequality(
+        lhs=bound(1),
+        rhs=lambda W: (W**2).sum(),
+        over=inputs(W=reals("T T"), T=(2, 3, 5)),
+        cases=64,
+        starts=24,
+        steps=200,
+        control=dict(lhs=bound(0)),
     )

@@ -39,7 +39,7 @@ def grows(more, less):
     return experiment(
         measure=lambda key, progress: (gaps(**more) - gaps(**less)).mean(1),
         at_least=0.0,
-        control=dict(at_least=None, at_most=0.0),
+        control=dict(at_most=0.0),
     )
 
 
@@ -172,7 +172,7 @@ def sharper_learned():
     return experiment(
         measure=lambda key, progress: orders()[:, 1],
         at_least=0.0,
-        control=dict(at_least=None, at_most=0.0),
+        control=dict(at_most=0.0),
     )
 
 
@@ -195,7 +195,7 @@ def mechanism():
         found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed))
         return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
 
-    return experiment(measure=measure, at_least=0.0, control=dict(at_least=None, at_most=0.0))
+    return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))
 
 
 @claim(
@@ -213,11 +213,10 @@ def perturbation():
 
     def measure(key, progress):
         from theorykit import boolean, sharpness
-        from theorykit.experiments._parities import built
 
-        networks = [built(boolean.random(6, 2, 3, seed)) for seed in range(8)]
+        networks = [boolean.transformer(boolean.random(6, 2, 3, seed)) for seed in range(8)]
         x = boolean.bits(6).astype(np.float32)
         found = sharpness.perturbed(networks, x, sigmas=[0.01], key=key, draws=4)
         return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
 
-    return experiment(measure=measure, at_most=0.1, control=dict(at_most=None, at_least=0.1))
+    return experiment(measure=measure, at_most=0.1, control=dict(at_least=0.1))

@@ -37,13 +37,6 @@ def test_growth_is_counted():
     assert sharper.slopes(plan, means) == ("4 of 4", "0 of 3")
 
 
-def test_a_plain_network_has_the_construction_in_it():
-    f = boolean.random(5, 2, 3)
-    x = boolean.bits(5)[:4].astype(np.float32)
-    one, full = _parities.built(f), boolean.transformer(f)
-    assert all(np.allclose(one(v), full(v)) for v in x)
-
-
 def test_rows_on_the_components_have_cosine_one():
     f = boolean.random(5, 2, 2)
     own, others = _mechanism._cosines(f.membership / 2.0, f)

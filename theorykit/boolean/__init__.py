@@ -9,9 +9,9 @@ from theorykit.boolean._bounds import squared_norms as squared_norms
 from theorykit.boolean._bounds import trace_bound as trace_bound
 from theorykit.boolean._chain import ParityChain as ParityChain
 from theorykit.boolean._construction import Construction as Construction
-from theorykit.boolean._construction import Lookup as Lookup
 from theorykit.boolean._construction import rescaled as rescaled
 from theorykit.boolean._construction import transformer as transformer
+from theorykit.boolean._design import Design as Design
 from theorykit.boolean._functions import Parities as Parities
 from theorykit.boolean._functions import degree as degree
 from theorykit.boolean._functions import expansion as expansion
@@ -20,6 +20,7 @@ from theorykit.boolean._functions import random as random
 from theorykit.boolean._functions import sparsity as sparsity
 from theorykit.boolean._functions import spectrum as spectrum
 from theorykit.boolean._functions import tiling as tiling
+from theorykit.boolean._lookup import lookup as lookup
 from theorykit.boolean._network import BLOCKS as BLOCKS
 from theorykit.boolean._network import Transformer as Transformer
 from theorykit.boolean._testers import Budget as Budget
@@ -36,7 +37,7 @@ __all__ = [
     "BLOCKS",
     "Budget",
     "Construction",
-    "Lookup",
+    "Design",
     "Parities",
     "ParityChain",
     "Tested",
@@ -49,6 +50,7 @@ __all__ = [
     "gradient_bounds",
     "has_degree",
     "has_sparsity",
+    "lookup",
     "parity",
     "random",
     "rescaled",

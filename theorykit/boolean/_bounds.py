@@ -3,10 +3,9 @@
 import math
 from fractions import Fraction
 
-import numpy as np
-
-from theorykit.boolean._construction import SCALE, Lookup, transformer
+from theorykit.boolean._design import SCALE, Design
 from theorykit.boolean._functions import Parities
+from theorykit.boolean._lookup import thresholds
 
 
 def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) -> dict[str, float]:
@@ -16,16 +15,16 @@ def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) ->
     thresholds, (d + 1) (2 (2 d + 1) / (3 d) + 5 / (4 d^2)); F2 16 d^2 (floor(d / 2) + 1);
     W2 sum_i (l + log p_i)^2; v2 C^2. As Theorem 10, whose formulas were rebuilt.
     """
-    network = transformer(f, T, scale=scale)
+    design = Design(f, f.T if T is None else T, scale)
     d, s = f.degree, len(f.sets)
     return dict(
-        score1=network.strength**2 * s * d,
+        score1=design.strength**2 * s * d,
         value1=1.0,
         mlp_in=4.0 * (d + 1),
         bias=float((d + 1) * (Fraction(2 * (2 * d + 1), 3 * d) + Fraction(5, 4 * d * d))),
         mlp_out=16.0 * d**2 * (d // 2 + 1),
-        score2=float((network.scores**2).sum()),
-        value2=network.total**2,
+        score2=float((design.scores**2).sum()),
+        value2=design.total**2,
     )
 
 
@@ -36,14 +35,14 @@ def gradient_bounds(f: Parities, T: int | None = None, *, scale: float = SCALE) 
     move the second attention's scores, and so grow with log T; and what leaks to the positions
     beyond s, so that the blocks of the first attention are small, not zero.
     """
-    network = transformer(f, T, scale=scale)
-    d, s, n, C2 = f.degree, len(f.sets), network.T + 1, network.total**2
-    leak, w = network.leakages[1], network.scores
-    p = (1 - leak) * np.array([float(c) for c in f.coefficients]) / network.total
+    design = Design(f, f.T if T is None else T, scale)
+    d, s, n, C2 = f.degree, len(f.sets), design.T + 1, design.total**2
+    leak, w = design.leakages[1], design.scores
+    p = (1 - leak) * design.coefficients / design.total
     each = leak / (n - s)
     largest = max(float(p.max()), each)
     spread = float(p @ w**2 - (p @ w) ** 2)
-    hidden = float(sum(max(1 - t, Fraction(0)) ** 2 for t in Lookup(d).thresholds))
+    hidden = float(sum(max(1 - t, Fraction(0)) ** 2 for t in thresholds(d)))
     active = C2 * 16 * d**2 * (d // 2 + 1)
     steep = C2 * (2 * d * leak) ** 2
     return dict(

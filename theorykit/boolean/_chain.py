@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.arguments import whole
-from theorykit.boolean._construction import Lookup
+from theorykit.boolean._lookup import slopes, thresholds
 from theorykit.boolean._network import Transformer
 
 Array = Any
@@ -27,22 +27,19 @@ class ParityChain(Transformer):
     def __init__(self, T: int, *, scale: float = 2.0, dtype: Any = None):
         """Set all weights."""
         T = whole("T", T)
-        super().__init__(T, hidden=12, encodings=jnp.eye(T), dtype=dtype)
+        super().__init__(T, hidden=12, encodings=np.eye(T), dtype=dtype, rngs=None)
         self.scale = float(scale)
-        lookup, last = Lookup(2), np.eye(T + 1)[-1]
+        last = np.eye(T + 1)[-1]
         same = np.pad(scale * math.log(T + 1) * np.eye(T), (0, 1))
-        set_to = dict(
+        self.set_blocks(
             score1=same,
             value1=np.outer(last, last),
             mlp_in=np.outer(last, np.ones(12)),
-            bias=-np.array([float(t) for t in lookup.thresholds]),
-            mlp_out=np.outer(lookup.slopes, last),
+            bias=-np.array(thresholds(2), float),
+            mlp_out=np.outer(slopes(2), last),
             score2=same,
             value2=last,
         )
-        for name, value in set_to.items():
-            block = getattr(self, name)
-            block[...] = jnp.asarray(value, block.dtype)
 
     def tokens(self, x: Array) -> Array:
         """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""

@@ -1,9 +1,11 @@
 """The paper's transformer: two position-aware attentions with an MLP between, one number out."""
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from theorykit.arguments import whole
@@ -27,7 +29,7 @@ class Transformer(nnx.Module):
 
     **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
     given; longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
-    as in training (appendix A).
+    as in training (appendix A); `rngs` None: all zeros.
     """
 
     def __init__(
@@ -38,22 +40,31 @@ class Transformer(nnx.Module):
         encodings: Array | None = None,
         scale_scores: bool = False,
         dtype: Any = None,
-        rngs: nnx.Rngs | int = 0,
+        rngs: nnx.Rngs | int | None = 0,
     ):
-        """Draw all weights."""
+        """Draw the weights."""
         self.T, hidden = whole("T", T), whole("hidden", hidden)
         dtype = jnp.result_type(float) if dtype is None else dtype
-        encodings = jnp.eye(self.T + 1) if encodings is None else jnp.asarray(encodings)
-        self.encodings = nnx.Variable(encodings.astype(dtype))
-        self.temperature = float(jnp.log(self.T + 1)) if scale_scores else 1.0
-        r, rngs = encodings.shape[1] + 1, source(rngs)
-        draw = lambda *shape: nnx.Param(
-            jax.random.normal(rngs.params(), shape, dtype) / shape[0] ** 0.5
-        )
+        codes = np.eye(self.T + 1) if encodings is None else np.asarray(encodings)
+        self.encodings = nnx.Variable(jnp.asarray(codes, dtype))
+        self.temperature = math.log(self.T + 1) if scale_scores else 1.0
+        r, rngs = codes.shape[1] + 1, None if rngs is None else source(rngs)
+
+        def draw(*shape: int) -> nnx.Param:
+            if rngs is None:
+                return nnx.Param(jnp.asarray(np.zeros(shape), dtype))
+            return nnx.Param(jax.random.normal(rngs.params(), shape, dtype) / shape[0] ** 0.5)
+
         self.score1, self.value1 = draw(r, r), draw(r, r)
-        self.mlp_in, self.bias, self.mlp_out = draw(r, hidden), draw(hidden), draw(hidden, r)
-        self.bias[...] = jnp.zeros(hidden, dtype)
+        self.mlp_in, self.mlp_out = draw(r, hidden), draw(hidden, r)
+        self.bias = nnx.Param(jnp.asarray(np.zeros(hidden), dtype))
         self.score2, self.value2 = draw(r, r), draw(r)
+
+    def set_blocks(self, **values: Array) -> None:
+        """Set parameters by name, in their dtype and shape."""
+        for name, value in values.items():
+            block = getattr(self, name)
+            block[...] = jnp.asarray(value, block.dtype)
 
     def tokens(self, x: Array) -> Array:
         """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
@@ -85,4 +96,4 @@ class Transformer(nnx.Module):
 
     def squared_norms(self) -> dict[str, float]:
         """Return the squared Frobenius norm of each block, as its entries say."""
-        return {name: float(jnp.sum(getattr(self, name)[...] ** 2)) for name in BLOCKS}
+        return {name: float(np.sum(np.asarray(getattr(self, name)[...]) ** 2)) for name in BLOCKS}

@@ -5,6 +5,7 @@ Walsh-Hadamard transform each: the parity of S becomes the parity of A' 1_S.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -48,6 +49,7 @@ class Budget:
         return self.repetitions * 2**self.dimensions
 
 
+@functools.cache
 def spread(balls: int, bins: int, above: int) -> Fraction:
     """Return the probability that more than `above` of the bins get an odd number of balls."""
     chance = [Fraction(1)] + [Fraction(0)] * bins

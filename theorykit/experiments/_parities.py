@@ -138,21 +138,9 @@ def by_class(found: Learned, values: Array) -> dict[tuple[int, int], np.ndarray]
     return {label: values[(labels == label).all(1)] for label in dict.fromkeys(found.labels)}
 
 
-def built(f: Any) -> Any:
-    """Return f's construction as a plain network: what is compiled serves all f of the degree."""
-    from flax import nnx
-
-    from theorykit import boolean
-
-    full = boolean.transformer(f)
-    plain = boolean.Transformer(f.T, hidden=len(full.bias[...]))
-    nnx.update(plain, nnx.state(full, nnx.Param))
-    return plain
-
-
 def construction(f: Any, inputs: Array) -> tuple[float, float]:
     """Return |theta|^2 and the trace of the loss Hessian of f's construction, over these inputs."""
-    from theorykit import sharpness
+    from theorykit import boolean, sharpness
 
-    network, bits = built(f), np.asarray(inputs)[:, : f.T].astype(np.float32)
+    network, bits = boolean.transformer(f), np.asarray(inputs)[:, : f.T].astype(np.float32)
     return sum(network.squared_norms().values()), float(sharpness.trace(network, bits).value)

@@ -17,7 +17,6 @@ from theorykit.experiments._parities import (
     PLANS,
     Learned,
     Plan,
-    built,
     by_class,
     construction,
     learn,
@@ -197,7 +196,7 @@ def perturbation(setting: Setting) -> Finding:
     for T, d, s in itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities):
         setting.say(f"T = {T}, degree {d}, sparsity {s}")
         seeds = range(setting.seed, setting.seed + mesh.functions)
-        networks = [built(boolean.random(T, d, s, seed)) for seed in seeds]
+        networks = [boolean.transformer(boolean.random(T, d, s, seed)) for seed in seeds]
         few = np.random.default_rng(setting.seed).integers(0, 2, (mesh.inputs, T))
         inputs = few if mesh.inputs < 2**T else boolean.bits(T)
         found = sharpness.perturbed(

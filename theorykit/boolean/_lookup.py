@@ -1,0 +1,27 @@
+"""Theorem 9: parity of a count, from the mean bit, by four hidden units a grid value.
+
+Exact: in integers and fractions for exact arguments.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+
+def thresholds(d: int) -> list[Fraction]:
+    """Return where the 4 (d + 1) units relu(z - t) begin: k / d + (-3, -1, 1, 3) / (4 d)."""
+    return [Fraction(4 * k + o, 4 * d) for k in range(d + 1) for o in (-3, -1, 1, 3)]
+
+
+def slopes(d: int) -> list[int]:
+    """Return the output weights: 2 d (1, -1, -1, 1) at even k, zeros at odd k."""
+    signs = [[1, -1, -1, 1], [0] * 4]
+    return [2 * d * sign for k in range(d + 1) for sign in signs[k % 2]]
+
+
+def lookup(d: int, z: Any) -> Any:
+    """Return the trapezoid wave at a number z.
+
+    1 within 1 / (4 d) of k / d for even k, 0 within 1 / (4 d) for odd k, linear between.
+    """
+    units = zip(thresholds(d), slopes(d), strict=True)
+    return sum(w * max(z - t, 0) for t, w in units)
