@@ -232,7 +232,7 @@ def _exact(graph: Any, names: tuple, weights: Any, rest: Any, x: Array, y: Array
 
             def along(t):
                 moved = [w + t * e if j == k else w for j, w in enumerate(leaves)]
-                return _mean_square(graph, tree.unflatten(moved), rest, x, y)
+                return _mean_square(graph, jax.tree.unflatten(tree, moved), rest, x, y)
 
             first = lambda t: jax.jvp(along, (t,), (jnp.ones_like(t),))[1]
             zero = jnp.zeros((), leaf.dtype)
@@ -255,7 +255,7 @@ def _hutchinson(graph, names, draws, weights, rest, x, y, key) -> dict:
     def one(i):
         keys = jax.random.split(jax.random.fold_in(key, i), len(leaves))
         z = [jax.random.rademacher(k, w.shape, w.dtype) for k, w in zip(keys, leaves, strict=True)]
-        Hz = jax.tree.leaves(jax.jvp(slope, (weights,), (tree.unflatten(z),))[1])
+        Hz = jax.tree.leaves(jax.jvp(slope, (weights,), (jax.tree.unflatten(tree, z),))[1])
         found: dict[str, Array] = {}
         for name, a, b in zip(names, z, Hz, strict=True):
             found[name] = found.get(name, 0) + jnp.vdot(a, b)

@@ -163,7 +163,7 @@ def jacobian_change():
 def jacobian_change_sharp():
     """1 is enough, by the derivative along the line between the weights.
 
-    With slope delta, of sum 0, column j of J moves by delta_j (e_j - a) - a_j delta, of 1-norm at most 2 |delta_j| (1 - a_j) + a_j |delta|, and
-    2 |delta_j| is at most |delta|. Control: 0.95.
+    With slope delta, of sum 0, column j of J moves by delta_j (e_j - a) - a_j delta. Its 1-norm is
+    at most 2 |delta_j| (1 - a_j) + a_j |delta|, and 2 |delta_j| is at most |delta|. Control: 0.95.
     """
     return change(1.0, 0.95)

@@ -27,8 +27,8 @@ BOTH = dict(size=lambda found: found[0] >= 0.95, power=lambda found: found[1] >=
 def low_degree():
     """Functions of degree d are accepted, of degree d + 1 refused, at the stated budget.
 
-    200 random functions a degree, T = 20, sparsity 1 to 10; 152, 704 and 3,072 queries for d = 1, 2, 3.
-    Control: budgets for a miss of 0.9.
+    200 random functions a degree, T = 20, sparsity 1 to 10; 152, 704 and 3,072 queries for
+    d = 1, 2, 3. Control: budgets for a miss of 0.9.
     """
 
     def build(d, **options):

@@ -152,7 +152,8 @@ def random(
     while len(sets) < sparsity:
         sets[tuple(sorted(rng.permutation(T)[:degree].tolist()))] = None
     c = np.abs(rng.standard_normal(sparsity))
-    c *= {"norm": 1.0, "variance": 2.0, None: np.linalg.norm(c)}[normalised] / np.linalg.norm(c)
+    if normalised is not None:
+        c *= (1.0 if normalised == "norm" else 2.0) / np.linalg.norm(c)
     return Parities(T, tuple(sets), tuple(c.tolist()))
 
 

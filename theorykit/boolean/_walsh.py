@@ -9,6 +9,7 @@ import numpy as np
 from theorykit.arguments import whole
 
 Array = Any
+DENSE = 6
 MOST = 30
 """A table of more than 2^30 values is refused: 4 GiB in float32."""
 
@@ -36,7 +37,7 @@ def variables(table: Any) -> int:
 
 
 def walsh_hadamard(table: Array) -> Array:
-    """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis: 2^T T additions.
+    """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis.
 
     Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Real or
     integer, in the dtype that comes; works under `jit`, `vmap` and `grad`.
@@ -49,12 +50,25 @@ def walsh_hadamard(table: Array) -> Array:
 
 @jax.jit
 def _transform(x: Array) -> Array:
-    """Two bits of the index in a pass over memory, as one fused sum of four strided slices."""
+    """The lowest bits as one matrix product, then two bits in a pass: a sum of four slices.
+
+    Slices that lie less than 64 apart would be summed number by number, not in vectors.
+    """
     shape, T = x.shape, variables(x)
-    for j in range(0, T - 1, 2):
+    low = min(DENSE, T)
+    both = np.bitwise_count(np.arange(2**low)[:, None] & np.arange(2**low))
+    signs = jnp.asarray(1 - 2 * (both % 2).astype(np.int8), x.dtype)
+    x = jnp.matmul(x.reshape(-1, 2**low), signs, precision="highest")
+    for j in range(low, T - 1, 2):
         a, b, c, d = jnp.moveaxis(x.reshape(-1, 4, 2**j), 1, 0)
         x = jnp.stack([a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d], 1)
-    if T % 2:
+    if (T - low) % 2:
         a, b = jnp.moveaxis(x.reshape(-1, 2, 2 ** (T - 1)), 1, 0)
         x = jnp.stack([a + b, a - b], 1)
     return x.reshape(shape)
+
+
+def passes(T: int) -> int:
+    """Return how often the transform of 2^T values goes through memory."""
+    low = min(DENSE, whole("T", T, 0))
+    return 1 + (T - low + 1) // 2
