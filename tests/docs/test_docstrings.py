@@ -1,0 +1,49 @@
+"""Docstrings as Markdown; needs the dependency group `docs`."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("myst_parser")
+FILE = Path(__file__).parents[2] / "docs" / "_ext" / "docstrings.py"
+
+
+@pytest.fixture(scope="module")
+def docstrings():
+    spec = importlib.util.spec_from_file_location("docstrings", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_sections_become_lists(docstrings):
+    given = [
+        "One line.",
+        "",
+        "Args:",
+        "  x: (P, d) inputs,",
+        "    or None.",
+        "",
+        "Returns:",
+        "  A.",
+    ]
+    assert docstrings.as_markdown(given) == [
+        "One line.", "", "**Args:**", "", "- `x`: (P, d) inputs,", "  or None.", "",
+        "**Returns:**", "", "A.",
+    ]  # fmt: skip
+
+
+def test_what_is_markdown_already_stays(docstrings):
+    given = ["**Arguments:**", "", "- `lhs`, `rhs`: called", "  by name.", "", "    code: here"]
+    assert docstrings.as_markdown(given) == given
+
+
+def test_a_section_ends_where_the_indent_does(docstrings):
+    given = ["Raises:", "  ValueError: if so.", "", "Note: this", "  a: b"]
+    assert docstrings.as_markdown(given)[2:] == [
+        "- `ValueError`: if so.",
+        "",
+        "Note: this",
+        "  a: b",
+    ]
