@@ -10,14 +10,14 @@ Array = Any
 
 
 class Constant(NamedTuple):
-    """A constant C, its standard error, from how many losses, and the t that decides it.
+    """A constant C, its standard error, from how many `losses`, and the t that decides it.
 
     `at` is 0 where the variance decides.
     """
 
     value: float
     stderr: float
-    count: int
+    losses: int
     at: float
 
 
