@@ -108,8 +108,8 @@ def test_loss_is_of_the_whole_input():
 
 def test_a_tiny_run(tmp_path):
     plan = dataclasses.replace(
-        quantitative.SMALL, trained=(4, 6, 8), judged=(8, 12, 16), steps=4, every=2, batch=4, seeds=2,
-        examples=8, width=4, mlp_width=4,
+        quantitative.SMALL, trained=(4, 6, 8), judged=(8, 12, 16), steps=4, every=2, batch=4,
+        seeds=2, examples=8, width=4, mlp_width=4,
     )  # fmt: skip
     panel = quantitative.Panel("k", {2: InContextKGram(2, 2)}, plan)
     one = dataclasses.replace(panel, plan=dataclasses.replace(plan, trained=(4,)))
