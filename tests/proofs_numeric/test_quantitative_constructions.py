@@ -10,7 +10,7 @@ from theorykit.claims import float64, select
 from theorykit.proofs_numeric.quantitative import constructions, kgram, kgram_norms
 from theorykit.results import Verdict
 
-CLAIMS = {c.id: c for c in select(["quantitative.C1.*", "quantitative.5.4.*"])}
+CLAIMS = {c.id: c for c in select(["quantitative.C1.*", "quantitative.5.4.*", "quantitative.fig*"])}
 
 
 @pytest.mark.parametrize("id", CLAIMS)
