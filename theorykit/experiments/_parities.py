@@ -5,6 +5,7 @@ their coefficients are positive. A training set is drawn with replacement; where
 the loss on them is exact. The gap is the loss of all inputs less that of the training set. The
 network is the standard transformer of two layers and one head, without layer norm, with one-hot
 positions and logits scaled by log(T + 1); the output is read at one more position, whose bit is 0.
+There is no weight decay and no dropout.
 """
 
 import dataclasses
