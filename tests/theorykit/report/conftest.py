@@ -70,7 +70,10 @@ def asked(result):
     return {
         "id": result.id,
         "words": "A sum of `n` terms < the bound.",
-        "assumptions": [r"n \ge 1", "a sum of terms"],
+        "assumptions": [
+            r"n \ge 1 \text{, a number that is as long in words as no phone is wide in pixels}",
+            "a sum of terms",
+        ],
         "tier": "slow" if result.outcome.evidence == Evidence.trained else "fast",
         "repairs": "one.fell" if result.id == "one.fell.repaired" else None,
         "source": SOURCE,

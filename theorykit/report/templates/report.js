@@ -60,7 +60,7 @@
   });
 
   // What has to be scrolled can be reached by keyboard.
-  const reach = () => all(".statement, pre").forEach((box) => {
+  const reach = () => all(".statement, .assuming, pre").forEach((box) => {
     if (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1) {
       box.tabIndex = 0;
     } else {
