@@ -35,6 +35,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
+nb_render_markdown_format = "myst"  # what a cell puts out may have formulas
 nb_execution_timeout = 600  # seconds a cell, on a crowded machine
 
 autodoc_member_order = "bysource"
