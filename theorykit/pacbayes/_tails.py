@@ -17,7 +17,7 @@ class Constant(NamedTuple):
 
     value: float
     stderr: float
-    count: int
+    losses: int
     at: float
 
 
