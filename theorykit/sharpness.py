@@ -214,8 +214,8 @@ def _moved(weights: Any, key: jax.Array, sigma: Array) -> Any:
         jax.random.normal(jax.random.fold_in(key, i), leaf.shape, leaf.dtype)
         for i, leaf in enumerate(leaves)
     ]
-    return tree.unflatten(
-        [w + sigma.astype(w.dtype) * z for w, z in zip(leaves, noise, strict=True)]
+    return jax.tree.unflatten(
+        tree, [w + sigma.astype(w.dtype) * z for w, z in zip(leaves, noise, strict=True)]
     )
 
 
