@@ -14,6 +14,16 @@ import numpy as np
 
 from theorykit.arguments import finite, whole
 
+__all__ = [
+    "Perturbed",
+    "Trace",
+    "gradient_norms",
+    "hutchinson",
+    "loss",
+    "perturbed",
+    "trace",
+]
+
 Array = Any
 HELD = 2**12
 """Directions times inputs that are held at once: few enough to stay in the cache."""

@@ -1,12 +1,14 @@
 """Docstrings are Markdown: autodoc, which writes reStructuredText, hands them to MyST."""
 
 import re
+import sys
 from typing import Any
 
 from docutils import nodes
 from docutils.utils import new_document
 from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
@@ -42,8 +44,21 @@ def as_markdown(lines: list[str]) -> list[str]:
     return found
 
 
+def described(name: str, obj: Any) -> list[str] | None:
+    """Return the string below a constant where it is defined, which re-exports do not carry."""
+    name = name.rpartition(".")[2]
+    for module in [m for m in sys.modules if m.split(".")[0] == "theorykit"]:
+        if vars(sys.modules[module]).get(name) is obj:
+            found = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name))
+            if found:
+                return found
+    return None
+
+
 def hand_over(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Put a docstring into the directive that reads Markdown."""
+    if what == "data":
+        lines[:] = described(name, obj) or []
     if any(lines):
         lines[:] = [".. docstring::", "", *(f"   {line}" for line in as_markdown(lines)), ""]
 

@@ -10,6 +10,7 @@ import pytest
 PAGES = Path(__file__).parents[2] / "docs" / "api"
 PACKAGES = (
     "theorykit",
+    "theorykit.boolean",
     "theorykit.certify",
     "theorykit.checks",
     "theorykit.compare",
@@ -18,6 +19,10 @@ PACKAGES = (
     "theorykit.kernels",
     "theorykit.limit",
     "theorykit.nets",
+    "theorykit.pacbayes",
+    "theorykit.report.pages",
+    "theorykit.sharpness",
+    "theorykit.simulation",
     "theorykit.tasks",
     "theorykit.templates",
     "theorykit.training",

@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("myst_parser")
@@ -47,3 +48,20 @@ def test_a_section_ends_where_the_indent_does(docstrings):
         "Note: this",
         "  a: b",
     ]
+
+
+def test_a_constant_has_the_string_below_it(docstrings):
+    from theorykit import pacbayes
+
+    lines = [*np.ndarray.__doc__.splitlines()]
+    docstrings.hand_over(None, "data", "theorykit.pacbayes.MESH", pacbayes.MESH, None, lines)
+    assert [line.strip() for line in lines if "sigma" in line] == [
+        "The 20 values of sigma of the paper's section 2.1."
+    ]
+    assert not any("Parameters" in line for line in lines)
+
+
+def test_a_constant_without_one_has_nothing(docstrings):
+    lines = ["str(object='') -> str"]
+    docstrings.hand_over(None, "data", "theorykit.nothing", "nothing", None, lines)
+    assert lines == []

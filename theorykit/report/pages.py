@@ -17,6 +17,8 @@ from theorykit.runfolder import Run
 if TYPE_CHECKING:
     import jinja2
 
+__all__ = ["content", "html", "latex", "markdown"]
+
 MOST_LINES = 200
 """Longer witnesses are cut on a page; the run folder has them in full."""
 
