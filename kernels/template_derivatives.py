@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 Component = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 Monomial = tuple[Component, ...]
 Link = tuple[int, int]
@@ -34,6 +36,9 @@ def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fracti
       beta, gamma: orders, whole numbers of at least 0. Odd ones have no monomial. The work grows
         like (beta / 2 + 1)! times a power; (6, 4) takes seconds.
     """
+    for name, order in {"beta": beta, "gamma": gamma}.items():
+        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
+            raise ValueError(f"the order in {name} is a whole number of at least 0, got {order!r}")
     if beta % 2 or gamma % 2:
         return {}
     arrows, same = beta // 2, gamma // 2
@@ -73,6 +78,9 @@ def evaluate(
     expansion: Mapping[Monomial, Mapping[int, Fraction]], x: Sequence[Any], y: Sequence[Any]
 ) -> Fraction:
     """Return the value of an expansion at two strings."""
+    for s in (x, y):
+        if not isinstance(s, Sequence | np.ndarray):
+            raise ValueError(f"a string is a sequence of tokens, got {s!r}; strings come first")
     if len(x) != len(y) or not len(x):
         raise ValueError(
             f"the kernel compares strings of one length, at least 1, not {len(x)} and {len(y)}"

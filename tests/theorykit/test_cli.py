@@ -171,7 +171,7 @@ def quick(registry, tmp_path):
 def test_a_moved_verdict_is_exit_code_1(command, quick):
     code, out, err = command("verify", "quick.py", "--json", "out.json", "--seed", 7)
     assert code == 1
-    assert "refuted (was holds)" in out
+    assert "refuted (not holds)" in out
     assert "1 moved from the recorded verdict" in out
     assert "[2/2]" in err
     run = json.loads(quick.with_name("out.json").read_text())

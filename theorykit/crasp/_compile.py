@@ -14,6 +14,7 @@ share a layer, and all counting of one layer shares a head. Where the printed co
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -66,8 +67,8 @@ class Compiled:
     transformer: limit.Transformer
     places: dict[str, Place]
 
-    def accepts(self, strings: list) -> np.ndarray:
-        """Return whether the transformer accepts strings, in exact arithmetic."""
+    def accepts(self, strings: Any) -> Any:
+        """Return whether the transformer accepts one string, or each of a list, exactly."""
         return limit.accepts(self.transformer, strings)
 
     def explain(self) -> str:

@@ -7,6 +7,7 @@ a few integer matrix products.
 import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -213,11 +214,14 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
     return y + apply(layer.B, Fractions(*exactly.lowest(hidden, below)), bits)
 
 
-def accepts(transformer: Transformer, strings: Sequence[Sequence[str]]) -> np.ndarray:
+def accepts(transformer: Transformer, strings: Any) -> Any:
     """Return whether strings are accepted: the last output at the last position exceeds 0.
 
-    In exact arithmetic; strings may have several lengths.
+    In exact arithmetic; strings may have several lengths. One string, text or a tuple of symbols,
+    gives a bool.
     """
+    if isinstance(strings, str | tuple):
+        return accepts(transformer, [strings])[0]
     found = np.zeros(len(strings), bool)
     lengths = np.array([len(s) for s in strings], int)
     for n in set(lengths.tolist()):

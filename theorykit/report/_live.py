@@ -48,7 +48,7 @@ class Live:
             line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
             self.console.print(line, markup=False)
         elif result.moved:
-            self.console.print(f"{result.id}: {result.verdict}, was {result.expected}")
+            self.console.print(f"{result.id}: {result.verdict}, not {result.expected} as recorded")
         self._draw()
 
     def _draw(self) -> None:

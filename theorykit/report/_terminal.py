@@ -32,7 +32,7 @@ def table(results: Sequence[Result]) -> Table:
     for r in results:
         verdict = Text(r.verdict, COLOURS[r.verdict])
         if r.moved:
-            verdict.append(f" (was {r.expected})", "bold red")
+            verdict.append(f" (not {r.expected})", "bold red")
         made.add_row(
             r.id,
             verdict,
