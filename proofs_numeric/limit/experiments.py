@@ -137,7 +137,7 @@ def log_errors(name, widths):
         from theorykit.experiments import _positions
 
         fit = functools.partial(
-            _positions.fit_function, name, setting=setting(key), steps=2_000, seeds=3
+            _positions.fit_function, name, setting=setting(key), steps=2_000, seeds=5
         )
         first, second = (np.log(fit(width=width)[-1]) for width in widths)
         return first - second
