@@ -6,6 +6,7 @@ classes of degree and sparsity with six functions each, serves the claims on the
 
 import dataclasses
 import functools
+import threading
 
 import jax
 import numpy as np
@@ -14,7 +15,18 @@ from theorykit import claim
 from theorykit.checks import experiment
 
 
-@functools.cache
+def once(make):
+    """Return a function that makes its value once: claims run in threads, beside each other."""
+    lock, cached = threading.Lock(), functools.cache(make)
+
+    def value():
+        with lock:
+            return cached()
+
+    return value
+
+
+@once
 def networks():
     """Return the 54 networks, trained on 128 of the 2^8 inputs each."""
     from theorykit.experiments import Setting, _parities
@@ -148,7 +160,7 @@ def measured_bound():
 # Sections 2.2 to 2.4 -----------------------------------------------------------------------------
 
 
-@functools.cache
+@once
 def compared():
     """Return norm and trace of each network that interpolates, and of its construction."""
     from theorykit.experiments import sharper
