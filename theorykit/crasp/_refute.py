@@ -154,6 +154,7 @@ LANGUAGES = {
         Language("be*", ("a", "b", "e"), is_be_star, _be_star),
     )
 }
+"""The languages of Lemmas 36, 38 and 41, by the names that `refute` takes."""
 
 
 # Search ---------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 WILDCARDS = "αβγδεζηθικλμνξοπρστυφχψω"
+"""The wildcards of templates that are written as strings."""
 CLS = "[CLS]"
+"""The last token of a string, at which the output is read."""
 FRESH = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 """Tokens that a common string takes where neither template names one."""
 
