@@ -187,7 +187,7 @@ def _truncated_sigma(norm2: float, trace: float, n: int, constant: float, delta:
     norm, curvature, C, samples, chance = logs
 
     def slope(u: float) -> float:
-        """log sigma^4 trace - log C |theta|^2 / sqrt(n (|theta|^2 / sigma^2 + 2 log 1/delta))."""
+        """Log sigma^4 trace - log C |theta|^2 / sqrt(n (|theta|^2 / sigma^2 + 2 log 1/delta))."""
         root = float(np.logaddexp(norm - 2 * u, chance)) / 2
         return 4 * u + curvature - C - norm + samples / 2 + root
 
