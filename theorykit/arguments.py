@@ -39,6 +39,19 @@ def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
     return numbers
 
 
+def between(name: str, value: Any) -> float:
+    """Return a number above 0 and below 1.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    try:
+        if not isinstance(value, bool | str) and 0 < float(value) < 1:
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} lies between 0 and 1, not {value!r}.")
+
+
 def finite(name: str, array: Any) -> None:
     """Raise a `ValueError` if an array of numbers holds NaN or infinity."""
     array = np.asarray(array)

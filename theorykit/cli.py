@@ -158,9 +158,12 @@ def _report(
 
     writable(markdown)
     writable(latex)
+    if html is not None and html.exists() and not html.is_dir():
+        raise ValueError(f"{html} is a file; name a folder for the page.")
     now = read_run(run)
     old = read_run(against) if against is not None else None
     asked = now, old, patterns or ()
+    found = pages.content(*asked)
     if html is not None:
         html.mkdir(parents=True, exist_ok=True)
         write_atomically(html / "index.html", pages.html(*asked))
@@ -168,11 +171,13 @@ def _report(
         if file is not None:
             write_text(page(*asked), file)
     if html is markdown is latex is None:
-        out, found = report.console(), pages.content(*asked)
+        out = report.console()
         _print(out, found.results)
         for entry in found.moved:
             out.print(f"{entry.id}: {'; '.join(entry.changes or ())}", markup=False)
-    for problem in now.problems:
+        for id in found.gone:
+            out.print(f"{id}: gone", markup=False)
+    for problem in found.problems:
         message(problem)
     return 0
 

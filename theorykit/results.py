@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading a damaged result may raise."""
+
 
 class Verdict(enum.StrEnum):
     """What a run says of a claim."""
@@ -144,11 +147,14 @@ class Result:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Result":
-        """Return the result whose `json()` is `fields`."""
+        """Return the result whose `json()` is `fields`.
+
+        **Raises:** one of `UNREADABLE` for other fields.
+        """
         outcome = Outcome(
             verdict=Verdict(fields["verdict"]),
             evidence=Evidence[fields["evidence"]] if fields.get("evidence") else None,
-            cases=fields["cases"],
+            cases=_count(fields["cases"]),
             ratio=_number(fields.get("ratio")),
             tightest=_witness(fields.get("tightest")),
             estimate=_number(fields.get("estimate")),
@@ -156,20 +162,20 @@ class Result:
             predicted=_between(fields.get("predicted")),
             witness=_witness(fields.get("witness")),
             points=tuple((_bound(n), _bound(m), _bound(s)) for n, m, s in fields.get("points", ())),
-            certificate=Certificate(**fields["certificate"]) if fields.get("certificate") else None,
+            certificate=_certificate(fields.get("certificate")),
         )
         return cls(
-            id=fields["id"],
-            paper=fields["paper"],
-            ref=fields["ref"],
-            statement=fields["statement"],
+            id=_text(fields["id"]),
+            paper=_text(fields["paper"]),
+            ref=_text(fields["ref"]),
+            statement=_text(fields["statement"]),
             expected=Verdict(fields["expected"]),
             verdict=Verdict(fields["verdict"]),
             control=Verdict(fields["control"]) if fields.get("control") else None,
             outcome=outcome,
-            note=fields["note"],
-            seconds=fields["seconds"],
-            check=fields.get("check", ""),
+            note=_text(fields["note"]),
+            seconds=_seconds(fields["seconds"]),
+            check=_text(fields.get("check", "")),
         )
 
 
@@ -195,11 +201,43 @@ def _bound(value: Any) -> float:
 
 
 def _between(ends: Any) -> tuple[float, float] | None:
-    return (_bound(ends[0]), _bound(ends[1])) if ends else None
+    if not ends:
+        return None
+    low, high = ends
+    return _bound(low), _bound(high)
 
 
 def _witness(fields: Mapping[str, Any] | None) -> Witness | None:
-    return None if fields is None else Witness(**fields)
+    if fields is None:
+        return None
+    _text(fields["code"])
+    return Witness(**fields)
+
+
+def _certificate(fields: Mapping[str, Any] | None) -> Certificate | None:
+    if not fields:
+        return None
+    for name, value in fields.items():
+        _count(value) if name == "bits" else _text(value)
+    return Certificate(**fields)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text is a string, got {type(value).__name__}.")
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"a count is a whole number, got {type(value).__name__}.")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool | str) or not math.isfinite(value):
+        raise TypeError(f"seconds are a finite number, got {value!r}.")
+    return float(value)
 
 
 def _without_none(fields: dict[str, Any]) -> dict[str, Any]:

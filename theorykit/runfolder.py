@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 import theorykit
 from theorykit.folders import Folder, write_atomically
-from theorykit.results import Result
+from theorykit.results import UNREADABLE, Result
 
 
 class RunFolder(Folder):
@@ -56,7 +56,7 @@ class RunFolder(Folder):
                 entry = json.loads(line)
                 result = Result.from_json(entry["result"])
                 self._done[result.id] = (entry["fingerprint"], result)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except UNREADABLE:
                 raise ValueError(
                     f"line {number} of {self._results} is not a result; "
                     "the file was changed from outside. Take a new folder."
@@ -142,7 +142,11 @@ def read_run(path: str | Path) -> Run:
         raise ValueError(f"{path} holds other files and no run.")
     header, plan = _object(folder / "header.json"), _object(folder / "plan.json")
     results, unread = _readable(folder / "results.jsonl")
-    asked = [c for c in _objects(plan.get("claims")) if isinstance(c.get("id"), str)]
+    asked = [
+        c
+        for c in _objects(plan.get("claims"))
+        if isinstance(c.get("id"), str) and isinstance(c.get("assumptions") or [], list)
+    ]
     run = Run(
         name=folder.resolve().name,
         header=header,
@@ -166,7 +170,7 @@ def _readable(file: Path) -> tuple[list[Result], int]:
         try:
             result = Result.from_json(json.loads(line)["result"])
             found[result.id] = result
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except UNREADABLE:
             unread += 1
     return [found[id] for id in sorted(found)], unread
 
@@ -200,7 +204,7 @@ def _object(file: Path) -> dict[str, Any]:
     """Return the JSON object in a file; an empty one if there is none."""
     try:
         found = json.loads(file.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

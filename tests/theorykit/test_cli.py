@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,6 +252,17 @@ def test_a_run_is_reported(command, quick):
     page = (quick.parent / "a" / "b" / "index.html").read_text()
     for words in ("Small numbers are small.", "theorykit verify quick.py --seed 3", "n &lt; 2"):
         assert words in page
+    code, _, err = command("report", "run", "--html", "run.tex")
+    assert code == 2
+    assert "run.tex is a file; name a folder for the page." in err
+    less = shutil.copytree(quick.with_name("run"), quick.with_name("less"))
+    for file in ("results.jsonl", "plan.json"):
+        (less / file).write_text((less / file).read_text().replace("q.moved", "q.new"))
+    (less / "header.json").write_text((less / "header.json").read_text().replace("3", "4"))
+    code, out, err = command("report", "less", "--against", "run")
+    assert code == 0
+    assert "q.moved: gone" in out
+    assert "and run seed 3." in err
     quick.with_name("empty").mkdir()
     code, _, err = command("report", "empty", "--html", "c")
     assert code == 0

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.arguments import whole
+from theorykit.boolean._design import leakage, positive
 from theorykit.boolean._lookup import slopes, thresholds
 from theorykit.boolean._network import Transformer
+from theorykit.boolean._walsh import refuse_other_than_bits
 
 Array = Any
 
@@ -20,6 +22,9 @@ class ParityChain(Transformer):
     own encoding, itself and bit t, and the lookup of degree 2 says whether they are equal. Called
     with bits (T,) it returns y (T,): y_t is the parity of the first t.
 
+    **Raises:** `ValueError` for a scale that is not finite and positive, or at which attention
+    leaks more than the lookup of degree 2 forgives; when called, for other than T bits.
+
     One network for all steps needs a score for each of the T encodings: W1 and W2 are
     scale log(T + 1) times the identity, with squared norms of order T log^2 T.
     """
@@ -27,6 +32,12 @@ class ParityChain(Transformer):
     def __init__(self, T: int, *, scale: float = 2.0, dtype: Any = None):
         """Set all weights."""
         T = whole("T", T)
+        positive(scale)
+        if not leakage(2, 2 * T - 2, T + 1, scale) < 1 / 8:
+            raise ValueError(
+                "the scale is so large that attention leaks less than 1/8; "
+                f"{scale} is not at T = {T}."
+            )
         super().__init__(T, hidden=12, encodings=np.eye(T), dtype=dtype, rngs=None)
         self.scale = float(scale)
         last = np.eye(T + 1)[-1]
@@ -51,11 +62,14 @@ class ParityChain(Transformer):
 
     def step(self, sequence: Array) -> Array:
         """Return the output () at the last position: near 1 if its two bits are equal, else 0."""
-        return super().__call__(sequence)[0]
+        return self.last(sequence)[0]
 
     def __call__(self, x: Array) -> Array:
         """Return the chain (T,) of an input (T,): each answer is rounded and appended."""
-        sequence = jnp.append(jnp.asarray(x, int), 0)
+        x = jnp.asarray(x)
+        self.refuse_other_lengths(x)
+        refuse_other_than_bits(x)
+        sequence = jnp.append(x.astype(int), 0)
         for _ in range(self.T):
             odd = (self.step(sequence) < 0.5).astype(sequence.dtype)
             sequence = jnp.append(sequence, odd)

@@ -19,14 +19,15 @@ Array = Any
 class Construction(Transformer):
     """The network of `transformer`. Its weights are parameters: they can be trained or perturbed.
 
-    **Fields:** `T`, `scale`; `design`, the closed forms, which speak of the weights as built.
+    **Fields:** `T`, `scale`, `projected`; `design`, the closed forms, which speak of the weights
+    as built.
     """
 
     def __init__(self, design: Design, encodings: np.ndarray | None, dtype: Any):
         """Set all weights."""
         f, T, d = design.f, design.T, design.f.degree
         super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype, rngs=None)
-        self.scale = float(design.scale)
+        self.scale, self.projected = float(design.scale), design.projected
         # Arrays and no f: networks of one shape then share what is compiled.
         self.membership = nnx.Variable(jnp.asarray(f.membership.astype(np.int32)))
         self.coefficients = nnx.Variable(jnp.asarray(design.coefficients, self.value2.dtype))
@@ -56,7 +57,7 @@ class Construction(Transformer):
     @property
     def design(self) -> Design:
         """What it was made from."""
-        return Design(self.f, self.T, self.scale)
+        return Design(self.f, self.T, self.scale, self.projected)
 
 
 def transformer(
@@ -72,7 +73,7 @@ def transformer(
 
     Position i < s attends to S_i with weights 1 / d and reads the mean bit; the MLP looks its
     parity up; the output position attends to i with weight c_i / C and reads C times the parity.
-    `network.design.error` bounds |network - f|.
+    `network.design.error` bounds |network - f|, but for rounding; with `project` it is infinity.
 
     **Arguments:** `T`: bits of an input, those of f or more; `project`: replaces the unit vectors
     that encode positions by random ones of so many numbers, N(0, 1 / project), from `seed`;
@@ -81,7 +82,7 @@ def transformer(
 
     **Raises:** `ValueError`, as `Design`; and for a width below 1.
     """
-    design = Design(f, getattr(f, "T", 1) if T is None else T, scale)
+    design = Design(f, getattr(f, "T", 1) if T is None else T, scale, project is not None)
     encodings = None
     if project is not None:
         shape = (design.T + 1, whole("project", project))

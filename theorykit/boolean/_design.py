@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from numbers import Real
 
 import numpy as np
 
@@ -11,18 +12,33 @@ from theorykit.boolean._functions import Parities
 SCALE = 2.0
 
 
+def leakage(members: int, others: int, n: int, scale: float) -> float:
+    """Return the share of attention that goes to others, scores of members being scale log n."""
+    lost = others * math.exp(-scale * math.log(n))
+    return lost / (members + lost)
+
+
+def positive(scale: float) -> None:
+    """Raise a `ValueError` unless the scale is a finite number above 0."""
+    if not isinstance(scale, Real) or isinstance(scale, bool) or not 0 < scale < math.inf:
+        raise ValueError(f"the scale is a finite number above 0, got {scale!r}.")
+
+
 @dataclasses.dataclass(frozen=True)
 class Design:
     """The numbers behind `transformer(f, T, scale=scale)`.
 
+    **Fields:** `f`, `T`, `scale`; `projected`, whether encodings are random and not unit vectors.
+
     **Raises:** `ValueError` for a coefficient that is not positive, sets of different sizes or an
-    empty one, more sets than T, fewer bits than f has, or a scale at which the first attention
-    leaks more than the lookup forgives.
+    empty one, more sets than T, fewer bits than f has, or a scale that is not finite or at which
+    the first attention leaks more than the lookup forgives.
     """
 
     f: Parities
     T: int
     scale: float = SCALE
+    projected: bool = False
 
     def __post_init__(self):
         f, T = self.f, whole("T", self.T)
@@ -40,7 +56,8 @@ class Design:
         for c in f.coefficients:
             if c <= 0:
                 raise ValueError(f"the coefficients of f are positive, got {c}.")
-        if not (self.scale > 0 and self.leakages[0] < 1 / (4 * f.degree)):
+        positive(self.scale)
+        if not self.leakages[0] < 1 / (4 * f.degree):
             raise ValueError(
                 "the scale is so large that the first attention leaks less than "
                 f"1/{4 * f.degree}; {self.scale} is not at T = {T}."
@@ -72,14 +89,15 @@ class Design:
 
         (T + 1 - d) / (d (T + 1)^scale + T + 1 - d), and (T + 1 - s) / ((T + 1)^scale + T + 1 - s).
         """
-        weight, n = float(self.T + 1) ** self.scale, self.T + 1
-        d, s = self.f.degree, len(self.f.sets)
-        return (n - d) / (d * weight + n - d), (n - s) / (weight + n - s)
+        n, d, s = self.T + 1, self.f.degree, len(self.f.sets)
+        return leakage(d, n - d, n, self.scale), leakage(1, n - s, n, self.scale)
 
     @property
     def error(self) -> float:
         """A bound of |network - f| at every input: C times the second leakage.
 
-        The first leakage costs nothing: the lookup is flat within 1 / (4 d) of its grid.
+        The first leakage costs nothing: the lookup is flat within 1 / (4 d) of its grid. In exact
+        arithmetic: what the network's dtype rounds comes on top. Infinity for random encodings,
+        of which nothing is promised.
         """
-        return self.total * self.leakages[1]
+        return math.inf if self.projected else self.total * self.leakages[1]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.arguments import whole
-from theorykit.boolean._walsh import bits, variables, walsh_hadamard
+from theorykit.boolean._walsh import bits, refuse_other_than_bits, variables, walsh_hadamard
 
 Array = Any
 NORMALISED = ("norm", "variance", None)
@@ -25,8 +25,9 @@ class Parities:
     **Arguments:** `T`, bits of an input; `sets`, different sets of positions 0 ... T - 1;
     `coefficients`, numbers or fractions, one a set.
 
-    **Raises:** `ValueError` for positions outside, a set named twice, coefficients that are not
-    finite or not as many as sets.
+    **Raises:** `ValueError` for positions outside or not whole, a set named twice, coefficients
+    that are not finite or not as many as sets; when called, for numbers that are not bits, where
+    they are known and not traced.
     """
 
     T: int
@@ -35,7 +36,7 @@ class Parities:
 
     def __post_init__(self):
         T = whole("T", self.T)
-        sets = tuple(tuple(sorted(int(j) for j in S)) for S in self.sets)
+        sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in self.sets)
         object.__setattr__(self, "T", T)
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "coefficients", tuple(self.coefficients))
@@ -76,6 +77,7 @@ class Parities:
         x = x if hasattr(x, "shape") else np.asarray(x)
         if not x.shape or x.shape[-1] != self.T:
             raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
+        refuse_other_than_bits(x)
         return 1 - (x.astype(int) @ self.membership.T) % 2
 
     def __call__(self, x: Array) -> Array:
@@ -93,8 +95,10 @@ def expansion(table: Any, tol: float = 1e-9) -> Parities:
     With the transform F(S) = 2^-T sum_x (-1)^|x and S| f(x): c_S = 2 F(S), and the rest of F(0)
     is the constant. Coefficients of a size below `tol` times the table's largest value are zero.
 
-    **Raises:** `ValueError` for a wrong length, NaN or infinity.
+    **Raises:** `ValueError` for a wrong length, NaN or infinity, complex numbers, or a tol that is
+    not at least 0.
     """
+    at_least_0(tol)
     table = np.asarray(table)
     T = variables(table)
     if table.ndim != 1 or not np.isfinite(table).all():
@@ -106,10 +110,18 @@ def expansion(table: Any, tol: float = 1e-9) -> Parities:
     return Parities(max(T, 1), sets, tuple(c[kept].tolist()))
 
 
+def at_least_0(tol: float) -> None:
+    """Raise a `ValueError` unless a tolerance is at least 0."""
+    if not tol >= 0:
+        raise ValueError(f"tol is a number of at least 0, got {tol}.")
+
+
 def spectrum(table: Any) -> np.ndarray:
     """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
     import jax
 
+    if np.iscomplexobj(table):
+        raise ValueError("a table holds real numbers; these are complex.")
     table = np.asarray(table, np.float64)
     with jax.enable_x64(True):
         found = walsh_hadamard(table)

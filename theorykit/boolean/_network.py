@@ -86,7 +86,23 @@ class Transformer(nnx.Module):
         return dict(attention1=A, mixed=Z, hidden=h, after=Y, attention2=a)
 
     def __call__(self, x: Array) -> Array:
-        """Return the output (1,) of one input of bits (T,). Use `jax.vmap` for a batch."""
+        """Return the output (1,) of one input of bits (T,). Use `jax.vmap` for a batch.
+
+        **Raises:** `ValueError` for another shape.
+        """
+        x = jnp.asarray(x)
+        self.refuse_other_lengths(x)
+        return self.last(x)
+
+    def refuse_other_lengths(self, x: Array) -> None:
+        """Raise a `ValueError` unless x is a row of T numbers."""
+        if x.shape != (self.T,):
+            raise ValueError(
+                f"one input is a row of {self.T} bits, got shape {x.shape}; vmap many."
+            )
+
+    def last(self, x: Array) -> Array:
+        """Return the output (1,) at the end of any number of bits."""
         found = self.activations(x)
         return (found["attention2"] @ (found["after"] @ self.value2[...]))[None]
 

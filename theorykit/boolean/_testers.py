@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.arguments import finite, whole
-from theorykit.boolean._functions import spectrum
+from theorykit.boolean._functions import at_least_0, spectrum
 from theorykit.boolean._walsh import bits
 
 Function = Callable[[np.ndarray], Any]
@@ -25,8 +25,8 @@ class Tested:
     """What a tester says.
 
     **Fields:** `accepted`; `queries`, how many values of f were asked for; `miss`, a bound of the
-    probability of accepting wrongly; `statistic`, the largest share of energy where there should
-    be none.
+    probability of accepting wrongly; `statistic`, the largest energy where there should be none,
+    over the mean energy of all but the constant.
     """
 
     accepted: bool
@@ -85,10 +85,11 @@ def sparsity_budget(sparsity: int, miss: float = 0.01) -> Budget:
     """Return the cheapest budget at which a sum of more parities passes at most so often.
 
     s + 1 different sets fall on different ones, none on the empty set, except with probability
-    (s + 1)(s + 2) / 2^(k + 1) in k dimensions.
+    (s + 1)(s + 2) / 2^(k + 1) in k dimensions: whatever T is, which is no argument here, other
+    than for `degree_budget`.
     """
     s = whole("sparsity", sparsity, 0)
-    _probability(miss)
+    _probability(miss, "; sparsity_budget takes the sparsity and miss, and no T")
     pairs = (s + 1) * (s + 2) // 2
     first = pairs.bit_length()
     return min(
@@ -109,10 +110,10 @@ def has_degree(
 
     **Arguments:** `f`: from bits (N, T) to (N,) real numbers; `miss`: the largest probability of
     accepting a higher degree, for coefficients in general position (no signed sum of some of them
-    is zero); `tol`: the share of energy that is rounding, or the noise that f has.
+    is zero); `tol`: the share of energy, the constant's aside, that is rounding or noise of f.
 
     **Raises:** `ValueError` for a degree above T, a probability outside (0, 1), values that are not
-    finite or not one an input.
+    finite or not one an input, or a tol that is not at least 0.
     """
     budget = degree_budget(T, degree, miss)
     rng = np.random.default_rng(whole("seed", seed, 0))
@@ -172,9 +173,9 @@ def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: 
     raise ValueError(f"no level up to T = {T} is accepted.")
 
 
-def _probability(miss: float) -> None:
+def _probability(miss: float, hint: str = "") -> None:
     if not 0 < miss < 1:
-        raise ValueError(f"miss is a probability between 0 and 1, got {miss}.")
+        raise ValueError(f"miss is a probability between 0 and 1, got {miss}{hint}.")
 
 
 def _repeated(k: int, fails: float, miss: float) -> Budget:
@@ -195,5 +196,8 @@ def _energies(f: Function, T: int, maps: np.ndarray, rng: np.random.Generator) -
 
 
 def _tested(budget: Budget, wrong: np.ndarray, energy: np.ndarray, tol: float) -> Tested:
-    share = float((wrong / np.maximum(energy.sum(1), 1e-300)).max(initial=0.0))
+    at_least_0(tol)
+    # Of all subspaces: on one of them f may be constant. What is rounding of f is no energy.
+    mean = max(float(energy[:, 1:].sum(1).mean()), 1e-20 * float(energy.max()), 1e-300)
+    share = float(wrong.max(initial=0.0)) / mean
     return Tested(share <= tol, budget.queries, budget.miss, share)

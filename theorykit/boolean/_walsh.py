@@ -22,6 +22,15 @@ def bits(T: int) -> np.ndarray:
     return ((np.arange(2**T)[:, None] >> np.arange(T)) & 1).astype(np.int8)
 
 
+def refuse_other_than_bits(x: Any) -> None:
+    """Raise a `ValueError` if numbers that are known hold others than 0 and 1."""
+    if isinstance(x, jax.core.Tracer):
+        return
+    x = np.asarray(x)
+    if not (good := (x == 0) | (x == 1)).all():
+        raise ValueError(f"bits are 0 and 1, got {x[~good].ravel()[:1].tolist()[0]!r}.")
+
+
 def variables(table: Any) -> int:
     """Return T of a table of 2^T values along the last axis.
 
@@ -39,13 +48,18 @@ def variables(table: Any) -> int:
 def walsh_hadamard(table: Array) -> Array:
     """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis.
 
-    Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Real or
-    integer, in the dtype that comes; works under `jit`, `vmap` and `grad`.
+    Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Floating
+    or integer, in the dtype that comes, int8 and int16 as int32; works under `jit`, `vmap` and
+    `grad`.
 
-    **Raises:** `ValueError` if the length is no power of two.
+    **Raises:** `ValueError` if the length is no power of two; for bool or unsigned numbers, among
+    which differences do not lie.
     """
     variables(table)
-    return _transform(jnp.asarray(table))
+    x = jnp.asarray(table)
+    if x.dtype == bool or jnp.issubdtype(x.dtype, jnp.unsignedinteger):
+        raise ValueError(f"a table holds signed numbers, which differences need, not {x.dtype}.")
+    return _transform(x.astype(jnp.int32) if x.dtype in (jnp.int8, jnp.int16) else x)
 
 
 @jax.jit

@@ -20,14 +20,14 @@ class Bound:
     """A bound on the expected loss of N(theta, sigma^2 I), and what it is made of.
 
     **Fields:** `value` = `loss` + `complexity`; `loss`: the perturbed training loss; `weight`: of
-    the loss against the KL divergence (lambda); `sigma`, where there was one to choose.
+    the loss against the KL divergence (lambda); `sigma`, None where there was none to choose.
     """
 
     value: float
     loss: float
     complexity: float
     weight: float
-    sigma: float = math.nan
+    sigma: float | None = None
 
 
 def gaussian_kl(squared_distance: Array, sigma: Array) -> Array:
@@ -42,7 +42,13 @@ def gaussian_kl(squared_distance: Array, sigma: Array) -> Array:
 
 
 def best_weight(kl: float, n: int, constant: float, delta: float = 0.05) -> float:
-    """Return the lambda that makes the bound least: sqrt(2 n (KL + log 1/delta)) / C (E.2)."""
+    """Return the lambda that makes the bound least: sqrt(2 n (KL + log 1/delta)) / C (E.2).
+
+    **Raises:** `ValueError` for arguments outside of their ranges.
+    """
+    _check(constant, delta)
+    _at_least_0("the KL divergence", kl)
+    n = whole("n", n)
     return math.sqrt(2 * n * (kl + math.log(1 / delta))) / constant
 
 
@@ -77,9 +83,8 @@ def bound(
     """
     n, choices = whole("n", n), whole("choices", choices)
     _check(constant, delta)
-    for name, value in {"the loss": loss, "the KL divergence": kl}.items():
-        if not 0 <= value < math.inf:
-            raise ValueError(f"{name} is a finite number of at least 0, got {value}.")
+    _at_least_0("the loss", loss)
+    _at_least_0("the KL divergence", kl)
     if weights is None:
         share = delta / choices
         weight = best_weight(kl, n, constant, share)
@@ -98,8 +103,13 @@ def confidence(level: float, loss: float, kl: float, n: int, constant: float) ->
     """Return the delta at which `bound` equals a level, at the best lambda; 1 if none does.
 
     exp(KL - n (level - loss)^2 / (2 C^2)), what appendix G solves for.
+
+    **Raises:** `ValueError` for arguments outside of their ranges.
     """
     _check(constant)
+    n = whole("n", n)
+    for name, value in {"the level": level, "the loss": loss, "the KL divergence": kl}.items():
+        _at_least_0(name, value)
     if level <= loss:
         return 1.0
     return math.exp(min(0.0, kl - n * (level - loss) ** 2 / (2 * constant**2)))
@@ -109,8 +119,14 @@ def best_sigma(squared_norm: float, trace: float, n: int, constant: float) -> fl
     """Return the sigma that makes sigma^2 trace / 2 + C |theta| / (sigma sqrt(n)) least.
 
     E.2, with the perturbation and log 1/delta left out: sigma^3 = C |theta| / (sqrt(n) trace).
+
+    **Raises:** `ValueError` for a norm, trace or constant that is not positive.
     """
-    return (constant * math.sqrt(squared_norm / whole("n", n)) / trace) ** (1 / 3)
+    n = whole("n", n)
+    _check(constant)
+    _positive("the squared norm", squared_norm)
+    _positive("the trace", trace)
+    return (constant * math.sqrt(squared_norm / n) / trace) ** (1 / 3)
 
 
 def semi_analytic(
@@ -136,7 +152,7 @@ def semi_analytic(
     measured or bounded. Without a mesh sigma is any positive number.
 
     **Raises:** `ValueError` for a sigma, trace or norm that is not positive, NaN, a perturbation
-    without a mesh or of another length.
+    without a mesh or of another length, or a best sigma whose square no float holds.
     """
     n = whole("n", n)
     _check(constant, delta)
@@ -167,16 +183,23 @@ def _truncated_sigma(norm2: float, trace: float, n: int, constant: float, delta:
     """Return where the derivative in sigma vanishes; log 1/delta moves it below `best_sigma`."""
     from scipy.optimize import brentq
 
-    def slope(u: float) -> float:
-        sigma = math.exp(u)
-        root = math.sqrt(norm2 / sigma**2 + 2 * math.log(1 / delta))
-        return sigma**4 * trace - constant * norm2 / (math.sqrt(n) * root)
+    logs = [math.log(v) for v in (norm2, trace, constant, n, 2 * math.log(1 / delta))]
+    norm, curvature, C, samples, chance = logs
 
-    high = math.log(best_sigma(norm2, trace, n, constant))
-    low = high - 1.0
-    while slope(low) > 0:
-        low -= 1.0
-    return math.exp(brentq(slope, low, high + 1e-9, xtol=1e-12))
+    def slope(u: float) -> float:
+        """Log sigma^4 trace - log C |theta|^2 / sqrt(n (|theta|^2 / sigma^2 + 2 log 1/delta))."""
+        root = float(np.logaddexp(norm - 2 * u, chance)) / 2
+        return 4 * u + curvature - C - norm + samples / 2 + root
+
+    high = (C + (norm - samples) / 2 - curvature) / 3  # `best_sigma`
+    # The slope is 3 or more everywhere, so that there is a root above this.
+    u = brentq(slope, high - max(slope(high), 0.0) / 3 - 1e-9, high + 1e-9, xtol=1e-12)
+    if not abs(u) < 340:
+        raise ValueError(
+            f"the best sigma is exp({u:.0f}), beyond floats, at |theta|^2 = {norm2} and the "
+            f"trace {trace}; measure them in other units."
+        )
+    return math.exp(u)
 
 
 def sample_size(value: Callable[[int], float], level: float, most: float = 1e18) -> int | float:
@@ -184,17 +207,25 @@ def sample_size(value: Callable[[int], float], level: float, most: float = 1e18)
 
     Infinity if it is not below it at `most` samples. A bound says nothing at a level that a trivial
     predictor has, such as the variance of the target for the best constant.
+
+    **Raises:** `ValueError` for a level that is NaN, or `most` below 1.
     """
-    high = 1
+    if math.isnan(level):
+        raise ValueError("the level is a number, got nan.")
+    most, low, high = whole("most", most), 0, 1
     while not value(high) < level:
-        high *= 2
-        if high > most:
+        if high == most:
             return math.inf
-    low = high // 2
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if value(middle) < level else (middle, high)
     return high
+
+
+def _at_least_0(name: str, value: float) -> None:
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} is a finite number of at least 0, got {value}.")
 
 
 def _positive(name: str, value: Array) -> None:

@@ -36,10 +36,14 @@ def covering_constant(layers: Sequence[Layer], readout: Array, inputs: float = 1
     make it larger (universal constants, dimensions) are left out, so that who beats this bound
     beats theirs.
 
-    **Raises:** `ValueError` for matrices that are not finite, or no layer.
+    **Raises:** `ValueError` for matrices or a readout that are not finite, no layer, or inputs
+    that are not positive.
     """
     if not layers:
         raise ValueError("a covering bound needs one layer or more, got none.")
+    if not 0 < inputs < math.inf:
+        raise ValueError(f"inputs, their largest norm, is a positive number, got {inputs}.")
+    finite("readout", readout)
     readout = np.asarray(readout, float).reshape(-1, 1)
     scale = float(np.linalg.norm(readout))
     total, after = scale ** (2 / 3), scale

@@ -46,11 +46,11 @@ def sub_gaussian(losses: Array, tail: str = "both", points: int = 200) -> Consta
         return Constant(0.0, 0.0, len(z), 0.0)
     z = z / size
     variance = float((z**2).mean())
-    # Beyond t = 2 log(count) + 10 one loss outweighs all others, and the ratio falls.
-    grid = np.geomspace(1e-3, 2 * np.log(len(z)) + 10 + 1 / np.sqrt(variance), points)
     signs = (-1.0, 1.0) if tail == "both" else (-1.0,)
     square, at = variance, 0.0
     for sign in signs:
+        # Where t max z > 2 log n the ratio falls: log E exp(t z) >= t z - log n.
+        grid = np.geomspace(1e-3, (2 * np.log(len(z)) + 10) / (sign * z).max(), points)
         values = np.array([_ratio(sign * t, z) for t in grid])
         best = int(values.argmax())
         ends = grid[max(best - 1, 0)], grid[min(best + 1, points - 1)]

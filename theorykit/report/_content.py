@@ -141,6 +141,19 @@ class Content:
         return [e for e in self.entries if e.result.moved]
 
     @property
+    def problems(self) -> list[str]:
+        """Sentences on what is missing or cannot be read, in either run, or sets them apart."""
+        said = list(self.run.problems)
+        if self.old is not None:
+            name = self.old.name
+            said += [f"In {name}, which it is compared with: {p}" for p in self.old.problems]
+            now, then = (r.header.get("seed") for r in (self.run, self.old))
+            if now != then:
+                known = ["an unknown seed" if s is None else f"seed {s}" for s in (now, then)]
+                said.append(f"The run has {known[0]}, and {name} {known[1]}.")
+        return said
+
+    @property
     def machines(self) -> list[str]:
         """What the run ran on, a line a machine."""
         return [_machine(m) for m in self.run.machines]

@@ -36,7 +36,7 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
     dots = []
     for id, anchor, ratio, verdict in sorted(entries, key=lambda e: (e[3] != "refuted", -e[2])):
         beyond = ratio > 1 + 1e-6
-        column = columns + 3 if beyond else min(columns, max(0, round(ratio * columns)))
+        column = columns + 3 if beyond else min(columns, round(ratio * columns)) if ratio > 0 else 0
         stacks[column] = height = stacks.get(column, 0) + 1
         label = f"{id}: lhs/rhs up to {ratio:.4g}"
         dots.append(
@@ -61,7 +61,7 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
 
 def _fit(found: Outcome) -> Markup:
     """Means over sizes on logarithmic axes, the fitted line, and the predicted slopes."""
-    points = [p for p in found.points if p[0] > 0 and p[1] > 0]
+    points = [p for p in found.points if all(1e-250 < v < 1e250 for v in p[:2]) and p[2] < 1e250]
     if len(points) < 2:
         return Markup("")
     height, top, bottom = 224, 12, 34
@@ -107,7 +107,8 @@ def _fit(found: Outcome) -> Markup:
     body.append(Markup(f"<svg {frame}>") + Markup("").join(inside) + Markup("</svg>"))
     body.append(_line(LEFT, height - bottom, WIDTH - RIGHT, height - bottom, "axis"))
     body.append(_text(WIDTH - RIGHT, height - 4, "n, logarithmic", "end"))
-    text = f"Measured at {len(points)} sizes; fitted exponent {slope:.4g}"
+    text = f"Measured at {len(points)} sizes"
+    text += "" if slope is None else f"; fitted exponent {slope:.4g}"
     if bounds:
         text += f", predicted {_between(low, high)}"
     return _figure(height, text, body)
@@ -119,7 +120,7 @@ def _interval(
     """An estimate with its interval, over what is predicted."""
     low, high = predicted or (math.nan, math.nan)
     known = [estimate, *interval, low, high]
-    ends = [v for v in known if math.isfinite(v)]
+    ends = [v for v in known if abs(v) < 1e300]
     if not ends:
         return Markup("")
     height, level = 84, 36
@@ -206,7 +207,7 @@ def _ticks(low: float, high: float) -> list[float]:
     """Return three to six round numbers in the range."""
     unit = 10 ** math.floor(math.log10(high - low))
     steps = (unit * s for s in (2, 1, 0.5, 0.2))
-    step = next(s for s in steps if math.floor(high / s) - math.ceil(low / s) >= 2)
+    step = next((s for s in steps if math.floor(high / s) - math.ceil(low / s) >= 2), unit)
     return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

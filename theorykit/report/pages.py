@@ -135,7 +135,7 @@ GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
 def tex(text: str) -> str:
     """Return plain text as LaTeX; a character that it has no name for becomes a question mark."""
     made = []
-    for c in text:
+    for c in text.replace("<=", "≤").replace(">=", "≥"):
         if c in TEX:
             made.append(TEX[c])
         elif c in GREEK:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.arguments import whole
+from theorykit.arguments import finite, whole
 from theorykit.limit import Transformer
 from theorykit.simulation._margins import sensitivity
-from theorykit.simulation._one_layer import counts, hard_output, one_layer, together
+from theorykit.simulation._one_layer import counts, hard_output, one_layer, string, together
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,8 +52,12 @@ def in_bulk(x: np.ndarray, p: np.ndarray, period: int, tau: int, delta: float) -
     """Whether |n(s, i, x) / (T / Delta) - p_s| <= delta for all s and i (Lemma A.5).
 
     **Arguments:** `x`: (T,) symbols as integers; `p`: (symbols,) probabilities.
+
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
-    n = counts(np.asarray(x), len(p), period, tau)
+    x, period, tau = string(x, len(p)), whole("period", period), whole("tau", tau, 0)
+    finite("p", p)
+    n = counts(x, len(p), period, tau)
     return bool((abs(n * period / len(x) - np.asarray(p)[:, None]) <= delta).all())
 
 
@@ -63,6 +67,12 @@ def bulk_error(
     """Return the bound of Lemma A.8, with a suffix of tau + 1 tokens.
 
     6 L_MLP M^V ((|Sigma| Delta)^2 delta / gamma + (tau + 1) Delta / ((gamma - delta) N)).
+
+    **Raises:** `ValueError` unless 0 <= delta < gamma.
     """
+    symbols, period, N = whole("symbols", symbols), whole("period", period), whole("N", N)
+    tau = whole("tau", tau, 0)
+    if not 0 <= delta < gamma < np.inf:
+        raise ValueError(f"delta lies between 0 and gamma = {gamma}, not {delta}.")
     pairs = (symbols * period) ** 2 * delta / gamma
     return 6 * sensitivity(f) * (pairs + (tau + 1) * period / ((gamma - delta) * N))

@@ -10,22 +10,29 @@ from fractions import Fraction
 
 import numpy as np
 
+from theorykit.arguments import whole
+
 NO_PAIRS = np.zeros(0, np.int64)
 
 
 def apportion(weights: np.ndarray, total: int) -> np.ndarray:
     """Return integers m of sum `total`, |m_i - total p_i| < 1, p = weights / sum (Lemma A.4).
 
-    The largest remainders are rounded up. Weights are integers of at least 0, not all 0, unless
-    the total is 0.
+    The largest remainders are rounded up.
+
+    **Raises:** `ValueError` for numbers that are not whole or below 0, or weights all 0 unless the
+    total is 0.
     """
-    w = [int(v) for v in weights]
-    whole = max(sum(w), 1)
-    floors = [total * v // whole for v in w]
+    w, total = (
+        [whole("a weight", v, 0) for v in np.asarray(weights).tolist()],
+        whole("the total", total, 0),
+    )
+    if total and not any(w):
+        raise ValueError(f"{total} cannot be shared by weights of sum 0.")
+    every = max(sum(w), 1)
+    floors = [total * v // every for v in w]
     left = total - sum(floors)
-    if left < 0 or left > len(w) or (left and not any(w)):
-        raise ValueError(f"{total} cannot be shared by weights of sum {sum(w)}.")
-    order = sorted(range(len(w)), key=lambda k: -(total * w[k] % whole))
+    order = sorted(range(len(w)), key=lambda k: -(total * w[k] % every))
     for k in order[:left]:
         floors[k] += 1
     return np.array(floors, np.int64)
@@ -45,7 +52,7 @@ class Counted:
 
 def inverse(eps: float) -> Fraction:
     """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10."""
-    return Fraction(1 / eps)
+    return Fraction(1 / eps) if 1 / eps < math.inf else 1 / Fraction(eps)
 
 
 def counted(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> Counted:

@@ -4,10 +4,11 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 
-from theorykit.arguments import whole
+from theorykit.arguments import between, whole
 from theorykit.limit import Transformer
 from theorykit.simulation._layout import slots
 from theorykit.simulation._margins import (
@@ -38,11 +39,6 @@ class TrainingLength:
     printed: float
 
 
-def _between(eps: float) -> None:
-    if not 0 < eps < 1:
-        raise ValueError(f"eps lies between 0 and 1, not {eps}.")
-
-
 def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLength:
     """Return the bound of Theorem 4.1 (one layer) or of Theorem 5.2 (two layers).
 
@@ -50,7 +46,7 @@ def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLengt
 
     **Raises:** `ValueError` for transformers of neither kind, or eps outside (0, 1).
     """
-    _between(eps)
+    eps = between("eps", eps)
     if f.depth == 2:
         return _two(f, g, eps)
     for name, t in (("f", f), ("g", g)):
@@ -63,9 +59,9 @@ def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLengt
     margin = min(logit_margin(f, False), logit_margin(g, False))
     bits = max(f.precision or 0, g.precision or 0)
     return TrainingLength(
-        float(length_bound(S, period, tau, small, hard)),
+        _rounded(length_bound(S, period, tau, small, hard)),
         2 * eps,
-        max(_power(2.0, bits / margin), L**2 * period**7 * S**6 * tau**2 / eps**2),
+        max(_power(2.0, bits / margin), L * L * period**7 * S**6 * tau**2 / eps / eps),
     )
 
 
@@ -80,6 +76,13 @@ def _two(f: Transformer, g: Transformer, eps: float) -> TrainingLength:
         return max(1.0, _power(max(C / eps, 1e-300), max(1 / least, 3.0)))
 
     return TrainingLength(length(False), 3 * eps, length(True))
+
+
+def _rounded(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _power(base: float, exponent: float) -> float:
@@ -98,7 +101,7 @@ def average_length(
 
     **Raises:** `ValueError` as `training_length`, or for a parameter at or below 0.
     """
-    _between(eps)
+    eps = between("eps", eps)
     for name, t in (("f", f), ("g", g)):
         one_layer(t, name)
     period, tau = together(f, g)
@@ -108,15 +111,19 @@ def average_length(
     pairs = S * period
     root = math.sqrt(eps)
     rho = root / max(M, 1.0)
-    gamma = min((least * root / (4**total * S * max(M, 1.0))) ** (1 / least), 0.5)
-    delta = root * gamma / (max(M, 1.0) * pairs**2)
+    four = _power(4.0, total)
+    low = least * root / (four * S * max(M, 1.0))  # gamma^least, unless 0.5 is less
+    gamma, ratio = min(low ** (1 / least), 0.5), root / (max(M, 1.0) * pairs**2)
+    delta = ratio * gamma
     log = math.log(2 * pairs / rho)
     N = period * delta**-2 * log if delta > 1e-150 else math.inf
     hard = max(hard_length(f), hard_length(g))
     both = sensitivity(f) + sensitivity(g)
-    error = M * (2 * S / least * 4**total * gamma**least + eps / root + 2 * rho) + root
-    error += 6 * both * (pairs**2 * delta / gamma + (tau + 1) * period / ((gamma - delta) * N))
-    L = output_bound(f, True) + output_bound(g, True)
+    mass = 2 * root / max(M, 1.0) if low < 0.5**least else 2 * S / least * four * 0.5**least
+    error = M * (mass + eps / root + 2 * rho) + root
+    suffix = (tau + 1) * period / ((gamma - delta) * N) if math.isfinite(N) else 0.0
+    error += 6 * both * (pairs**2 * ratio + suffix)
+    L = max(output_bound(f, True) + output_bound(g, True), 1e-300)
     printed = 2 * math.log(4) * total / least + (2 + 2 / least) * math.log(L / eps)
     printed += (4 + 2 / least) * math.log(S) + 5 * math.log(period)
     printed -= 2 / least * math.log(least)
@@ -129,14 +136,16 @@ def average_length(
 def dirichlet(alpha: Sequence[float] | Mapping[str, float], alphabet: Sequence[str]) -> list[float]:
     """Return the parameters in the alphabet's order.
 
-    **Raises:** `ValueError` for one at or below 0, or another number of them.
+    **Raises:** `ValueError` for one at or below 0, another number of them, or a symbol without.
     """
+    if isinstance(alpha, Mapping) and (missing := [s for s in alphabet if s not in alpha]):
+        raise ValueError(f"a Dirichlet has a parameter a symbol; {missing[0]!r} has none.")
     found = [alpha[s] for s in alphabet] if isinstance(alpha, Mapping) else list(alpha)
     if len(found) != len(alphabet):
         raise ValueError(f"a Dirichlet over {len(alphabet)} symbols has as many parameters, not "
                          f"{len(found)}.")  # fmt: skip
-    if bad := [a for a in found if not 0 < a < math.inf]:
-        raise ValueError(f"a Dirichlet's parameters are above 0, not {bad[0]}.")
+    if bad := [a for a in found if not isinstance(a, Real) or not 0 < a < math.inf]:
+        raise ValueError(f"a Dirichlet's parameters are numbers above 0, not {bad[0]!r}.")
     return [float(a) for a in found]
 
 
@@ -167,7 +176,7 @@ def needed_length(
     **Raises:** `ValueError` as `training_length`, for more cases than that, or for a longest
     length at which attention is not yet hard.
     """
-    _between(eps)
+    eps = between("eps", eps)
     longest = whole("longest", longest)
     if f.depth == 2:
         for name, t in (("f", f), ("g", g)):

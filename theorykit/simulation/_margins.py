@@ -108,6 +108,16 @@ def norm(matrix: np.ndarray) -> float:
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
 
+def exponential(power: float) -> float:
+    """Return exp, infinity beyond the largest float."""
+    return math.exp(power) if power < 709 else math.inf
+
+
+def product(*factors: float) -> float:
+    """Return the product, 0 if one factor is, beside infinity too."""
+    return 0.0 if 0.0 in factors else math.prod(factors)
+
+
 def mlp_lipschitz(f: Transformer) -> float:
     """Return L_MLP = |U| (1 + |A| |B|) of the last layer, psi being 1-Lipschitz (Lemma A.2).
 
@@ -151,19 +161,21 @@ def sensitivity(f: Transformer) -> float:
 def first_layer_constants(f: Transformer, printed: bool = False) -> tuple[float, float, float]:
     """Return G_f, H_f and L_f of Lemma B.1: a bound, the drift with i, and the slope in mu.
 
+    Infinity beyond the largest float.
+
     **Arguments:** `printed`: H_f without |V| and G_f without the bias, which bound nothing.
     """
     two_layers(f)
     layer, tau = f.layers[0], f.locality or 0
     slope = lipschitz(layer)
     V = [norm(h.V) for h in layer.heads]
-    sharp = [math.exp(4 * norm(h.KQ)) for h in layer.heads]
+    sharp = [exponential(4 * norm(h.KQ)) for h in layer.heads]
     bias = 0.0 if printed else norm(layer.B) * float(np.linalg.norm(layer.b))
     G = (1 + sum(V)) * slope + bias
     weights = [1.0] * len(V) if printed else V
     factor = tau**2 + 1 if printed else (2 * tau + 3) ** 2
-    H = slope * factor * sum(w * e for w, e in zip(weights, sharp, strict=True))
-    L = 2 * len(f.alphabet) * sum(v * e for v, e in zip(V, sharp, strict=True)) * slope
+    H = slope * factor * sum(map(product, weights, sharp))
+    L = 2 * len(f.alphabet) * sum(map(product, V, sharp)) * slope
     return G, H, L
 
 
@@ -184,10 +196,11 @@ def complexity(f: Transformer, C: float = 5.0, printed: bool = False) -> float:
     two_layers(f)
     first, second = f.layers
     V = [norm(h.V) for h in first.heads]
-    sharp = sum(v * math.exp(4 * norm(h.KQ)) for v, h in zip(V, first.heads, strict=True))
+    sharp = sum(
+        product(v, exponential(4 * norm(h.KQ))) for v, h in zip(V, first.heads, strict=True)
+    )
     G = first_layer_constants(f, printed)[0]
-    power = C * G**2 * norm(second.heads[0].KQ)
-    size = math.exp(power) if power < 700 else math.inf
+    size = exponential(product(C, G, G, norm(second.heads[0].KQ)))
     inner = sharp if printed else (1 + sharp) * lipschitz(first)
     outer = (1 + norm(second.heads[0].V)) * lipschitz(second) * norm(f.U)
-    return size * outer * inner * ((f.locality or 0) ** 2 + 1) * len(f.alphabet)
+    return product(size, outer, inner, (f.locality or 0) ** 2 + 1, len(f.alphabet))

@@ -101,6 +101,20 @@ class Attention:
     suffix: np.ndarray
 
 
+def string(x: Any, symbols: int) -> np.ndarray:
+    """Return a string of integers, (T,).
+
+    **Raises:** `ValueError` for anything else, no symbol, or one outside 0 ... symbols - 1.
+    """
+    x = np.asarray(x)
+    if x.ndim != 1 or not len(x) or not np.issubdtype(x.dtype, np.integer):
+        raise ValueError(f"x is a string of integers, (T,), not {x.dtype} of shape {x.shape}.")
+    if x.min() < 0 or x.max() >= symbols:
+        bad = x[(x < 0) | (x >= symbols)][0]
+        raise ValueError(f"symbols are 0 ... {symbols - 1}, and {bad} is not in the alphabet.")
+    return x
+
+
 def counts(x: np.ndarray, symbols: int, period: int, tau: int) -> np.ndarray:
     """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1)."""
     prefix = x[: len(x) - tau - 1]

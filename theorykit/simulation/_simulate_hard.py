@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit.arguments import between, whole
 from theorykit.limit import Transformer
 from theorykit.simulation import _layout as layout
 from theorykit.simulation._counts import balanced, counted, inverse
@@ -50,7 +51,12 @@ def share_error(symbols: int, period: int, tau: int, eps: float) -> float:
 
     (10 |Sigma| Delta + 15 (tau + 1)) eps for eps <= 1 / (8 |Sigma| Delta), in all cases of the
     proof; its own (29) leads to |Sigma|^3 Delta^3 where ours has 10 |Sigma| Delta.
+
+    **Raises:** `ValueError` for numbers that are not whole, or an eps that is not positive.
     """
+    symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
+    if not 0 < eps < math.inf:
+        raise ValueError(f"eps is a positive number, not {eps}.")
     return (10 * symbols * period + 15 * (tau + 1)) * eps
 
 
@@ -77,8 +83,7 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     """
     for name, t in (("f", f), ("g", g)):
         one_layer(t, name)
-    if not 0 < eps < 1:
-        raise ValueError(f"eps lies between 0 and 1, not {eps}.")
+    eps = between("eps", eps)
     period, tau = together(f, g)
     symbols, size = np.array(f.encode(x), int), len(f.alphabet)
     hard = max(hard_length(f), hard_length(g))
@@ -86,13 +91,13 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     seen = [attention(t, n, suffix, last) for t in (f, g)]
     order = sorted((0, 1), key=lambda k: int(n[seen[k].pairs].sum()))
     inequalities: dict[str, tuple[float, float]]
-    while True:
-        found = _prefix(n, [seen[k] for k in order], last, tau, eps, hard)
-        if found is None or len(found[0]) + tau + 1 >= len(symbols):
-            prefix, case, inequalities = symbols[: len(symbols) - tau - 1], "whole", {}
+    prefix, case, inequalities = symbols[: len(symbols) - tau - 1], "whole", {}
+    while hard < len(symbols):
+        found = _prefix(n, [seen[k] for k in order], last, tau, eps, hard, len(symbols) - tau - 1)
+        if found is None:
             break
-        prefix, case, inequalities = found
-        if len(prefix) + tau + 1 >= hard:
+        if len(found[0]) + tau + 1 >= hard:
+            prefix, case, inequalities = found
             break
         eps /= 2
     m = parts(np.concatenate([prefix, suffix[::-1]]), size, period, tau)[0]
@@ -118,22 +123,25 @@ def _shares(n: np.ndarray, seen: list[Attention]) -> np.ndarray:
 
 
 def _prefix(
-    n: np.ndarray, seen: list[Attention], last: int, tau: int, eps: float, hard: int
+    n: np.ndarray, seen: list[Attention], last: int, tau: int, eps: float, hard: int, below: int
 ) -> tuple[np.ndarray, str, dict] | None:
-    """Return a prefix, its case and the proof's inequalities; None where only x itself will do."""
+    """Return a prefix, its case and the proof's inequalities; None if none is below a length."""
     Af, Ag = (a.pairs for a in seen)
     free = seen[0].below & seen[1].below
     fillers = np.where(free.any(0), free.argmax(0), -1)
     found = counted(n.ravel(), Af.ravel(), Ag.ravel(), eps)
     m = found.m.reshape(n.shape)
     least = hard if (fillers >= 0).all() else 0
-    prefix = layout.lay_out(m, layout.shortest(m, last, tau, least), fillers)
+    length = layout.shortest(m, last, tau, least)
+    prefix = layout.lay_out(m, length, fillers) if length < below else None
     if prefix is not None:
         return prefix, found.case, found.bounds
-    goal = math.ceil(inverse(eps) ** 2)
-    if goal >= n.sum(0).min():
+    if (fillers >= 0).all():
         return None
+    goal = math.ceil(inverse(eps) ** 2)
     length = (last - tau) % n.shape[1] + n.shape[1] * goal
+    if goal >= n.sum(0).min() or length >= below:
+        return None
     m, spare = balanced(n, Af, Ag, eps, layout.slots(length, n.shape[1]))
     m[fillers, np.arange(n.shape[1])] += spare
     prefix = layout.lay_out(m, length, fillers)

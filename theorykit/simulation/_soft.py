@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.arguments import whole
+from theorykit.arguments import between, finite, whole
+from theorykit.simulation._one_layer import string
 from theorykit.simulation._random import generator
 
 Array = Any
@@ -76,12 +77,16 @@ def subset(
 
     **Arguments:** `q`: n^(-1/3) if None.
 
-    **Raises:** `ValueError` unless n is below the length, 0 < q < 1, and r = (n/T) q / (1 - n/T)
-    is at most 1.
+    **Raises:** `ValueError` unless n and tau are below the length, 0 < q < 1, and
+    r = (n/T) q / (1 - n/T) is at most 1.
     """
+    length, n, tau = whole("length", length), whole("n", n), whole("tau", tau, 0)
+    if tau >= length:
+        raise ValueError(f"a string is longer than tau = {tau}; this one has {length} symbols.")
+    q = None if q is None else between("q", q)
     q = n ** (-1 / 3) if q is None and n > 1 else q
     share = n / length
-    if q is None or not 0 < q < 1 or not share < 1 or share * q > 1 - share:
+    if q is None or not share < 1 or share * q > 1 - share:
         raise ValueError(
             f"the chain needs n < T, 0 < q < 1 and n q <= T - n, not n = {n}, T = {length} "
             f"and q = {q}."
@@ -114,8 +119,11 @@ def path_average(p: Local, x: np.ndarray, symbols: int, tau: int) -> np.ndarray:
     """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})), (m,), float64.
 
     **Arguments:** `x`: (T,) integers below `symbols`.
+
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
-    x = np.asarray(x)
+    symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
+    x = string(x, symbols)
     T = len(x)
     rows = -(-T // COLUMNS)
     padded = np.full(tau + rows * COLUMNS, -1, np.int32)
@@ -174,30 +182,28 @@ def simulate_soft(
     `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets are
     drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
 
-    **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, or an n that
-    is not between tau + 1 and T.
+    **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
+    not between tau + 1 and T, a p whose average is not finite, or what is no key.
     """
-    x = np.asarray(x)
     S, tau = whole("symbols", symbols), whole("tau", tau, 0)
     n, candidates = whole("n", n), whole("candidates", candidates)
-    if x.ndim != 1 or not np.issubdtype(x.dtype, np.integer):
-        raise ValueError(f"x is a string of integers, (T,), not {x.dtype} of shape {x.shape}.")
+    x = string(x, S)
     if len(x) <= tau:
         raise ValueError(f"a string is longer than tau = {tau}; this one has {len(x)} symbols.")
-    if x.min() < 0 or x.max() >= S:
-        bad = x[(x < 0) | (x >= S)][0]
-        raise ValueError(f"symbols are 0 ... {S - 1}, and {bad} is not in the alphabet.")
     if not tau + 1 < n < len(x):
         raise ValueError(f"n lies between tau + 1 = {tau + 1} and T = {len(x)}, not {n}.")
     rng = generator(key)
     target = path_average(p, x, S, tau)
+    finite("the average of p", target)
     best: np.ndarray | None = None
     sizes: list[int] = []
     errors: list[float] = []
     for _ in range(candidates):
         drawn = subset(rng, len(x), n, tau, q)
         indices = trimmed(drawn, len(x), n, tau)
-        error = float(np.linalg.norm(path_average(p, x[indices], S, tau) - target))
+        found = path_average(p, x[indices], S, tau)
+        finite("the average of p over a subset", found)
+        error = float(np.linalg.norm(found - target))
         best = indices if not errors or error < min(errors) else best
         sizes.append(len(drawn))
         errors.append(error)

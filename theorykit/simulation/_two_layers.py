@@ -20,7 +20,7 @@ def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
     """Return q_f(w, mu, i), (..., d): y_i^(1) from the suffix and the shares so far (Lemma B.1).
 
     Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
-    the largest.
+    the largest, and logits taken from the largest of a symbol that occurs.
 
     **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
     `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
@@ -35,11 +35,16 @@ def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
         values = head.phi.values if isinstance(head.phi, Local) else ()
         phi = number(np.array([*values, *[0.0] * back])[:back][::-1])
         top = max(1.0, *values) if values else 1.0
-        weight = number(np.exp(f.E @ head.KQ @ f.E.T).T)  # (query, key)
+        logits = number((f.E @ head.KQ @ f.E.T).T)[token]  # of a query, (..., key)
+        there = xp.where(w >= 0, xp.take_along_axis(logits, xp.maximum(w, 0), -1), -xp.inf)
+        seen = xp.where(mu > 0, logits, -xp.inf)
+        largest = xp.maximum(seen.max(-1), there.max(-1))[..., None]
+        # A symbol that does not occur may lie far above, and has a slope in mu.
+        weight = xp.exp(xp.minimum(logits - largest, 80))
         VE = number(f.E @ head.V.T)
-        far = xp.exp((1 - top) * log_i) * weight[token] * mu
+        far = xp.exp((1 - top) * log_i) * weight * mu
         extra = xp.exp((phi - top) * log_i) - xp.exp(-top * log_i)
-        near = extra * xp.where(w >= 0, weight[token[..., None], w], 0)
+        near = extra * xp.exp(there - largest)
         N = far @ VE + (near[..., None] * VE[w]).sum(-2)
         Y = Y + N / (far.sum(-1, keepdims=True) + near.sum(-1, keepdims=True))
     return _feed(f, 0, Y, xp)

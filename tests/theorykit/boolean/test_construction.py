@@ -56,6 +56,12 @@ def test_a_wide_projection_keeps_the_function_a_narrow_one_does_not():
     assert away(2) > 0.2
 
 
+def test_no_error_is_promised_of_random_encodings():
+    network = boolean.transformer(boolean.parity(4, (0, 1)), project=5)
+    assert network.design.error == np.inf
+    assert boolean.transformer(boolean.parity(4, (0, 1)), scale=600.0).design.error < 1e-300
+
+
 def test_rescaling_keeps_the_function_and_lowers_the_norm():
     network = boolean.transformer(boolean.random(6, 2, 4, seed=1))
     other = boolean.rescaled(network)
@@ -93,6 +99,12 @@ def test_networks_of_one_shape_share_a_graph():
         (lambda: boolean.transformer(boolean.Parities(3, ((0,), ()), (1, 1))), "got [0, 1]"),
         (lambda: boolean.transformer(boolean.Parities(3, (), ())), "this one is zero"),
         (lambda: boolean.transformer(boolean.parity(9, (1, 2)), scale=1.0), "1.0 is not at T = 9"),
+        (lambda: boolean.transformer(boolean.parity(3), scale=np.inf), "finite number above 0"),
+        (lambda: boolean.ParityChain(3, scale=np.nan), "finite number above 0, got nan"),
+        (lambda: boolean.ParityChain(3, scale=0.5), "0.5 is not at T = 3"),
+        (lambda: boolean.ParityChain(3)(np.zeros(4)), "a row of 3 bits, got shape (4,)"),
+        (lambda: boolean.ParityChain(3)(np.array([0, 1, 2])), "bits are 0 and 1, got 2"),
+        (lambda: boolean.transformer(boolean.parity(3))(np.zeros(4)), "a row of 3 bits"),
         (lambda: boolean.transformer(boolean.parity(3), project=0), "project is a whole number"),
         (lambda: boolean.rescaled(boolean.transformer(boolean.parity(3)), 0.0), "positive"),
     ],

@@ -20,6 +20,11 @@ def test_the_transform_is_the_matrix_of_signs_and_its_own_inverse(T, seed):
     np.testing.assert_array_equal(boolean.walsh_hadamard(found), 2**T * table)
 
 
+def test_small_integers_do_not_wrap():
+    found = boolean.walsh_hadamard(np.full(8, 100, np.int8))
+    assert found.tolist() == [800, *[0] * 7]
+
+
 def test_every_boolean_function_of_three_bits_is_its_expansion():
     for values in itertools.product((0.0, 1.0), repeat=8):
         np.testing.assert_allclose(boolean.expansion(values).table(), values, atol=1e-12)
@@ -56,6 +61,14 @@ def test_a_tiling_covers_each_bit_once():
     [
         (lambda: boolean.walsh_hadamard(np.ones(6)), "2^T values, one for each input; got 6"),
         (lambda: boolean.expansion([1.0, np.nan]), "finite"),
+        (lambda: boolean.expansion([1.0, 1j]), "these are complex"),
+        (lambda: boolean.degree([1.0, 2.0], tol=np.nan), "at least 0, got nan"),
+        (lambda: boolean.walsh_hadamard([True, False]), "signed numbers"),
+        (lambda: boolean.walsh_hadamard(np.ones(4, np.uint8)), "not uint8"),
+        (lambda: boolean.parity(3, (0.9,)), "a position is a whole number of at least 0, got 0.9"),
+        (lambda: boolean.parity(3, "12"), "got '1'"),
+        (lambda: boolean.parity(3, (True,)), "got True"),
+        (lambda: boolean.parity(3)(np.array([0, 1, -1])), "bits are 0 and 1, got -1"),
         (lambda: boolean.random(4, 5, 1), "degree is at most T = 4, got 5"),
         (lambda: boolean.random(4, 2, 7), "there are 6 sets"),
         (lambda: boolean.random(4, 2, 3, normalised="mean"), '"norm", "variance" or None'),

@@ -27,6 +27,14 @@ def test_degree_and_sparsity_are_found():
     assert boolean.has_sparsity(constant, 5, 0).accepted
 
 
+def test_a_large_constant_hides_nothing():
+    f = lambda x: 1e5 + x.sum(1) % 2
+    assert not boolean.has_degree(f, 10, 0).accepted
+    assert not boolean.has_sparsity(f, 10, 0).accepted
+    assert boolean.has_sparsity(f, 10, 1).accepted
+    assert boolean.has_degree(lambda x: np.full(len(x), 0.1), 10, 0).accepted
+
+
 def test_the_stated_queries_are_asked_for():
     asked = []
 
@@ -54,6 +62,8 @@ def test_noise_needs_a_tolerance():
     [
         (lambda f: boolean.has_degree(f, 3, 4), "degree is at most T = 3, got 4"),
         (lambda f: boolean.has_degree(f, 3, 1, miss=1.0), "between 0 and 1"),
+        (lambda f: boolean.has_degree(f, 3, 1, tol=np.nan), "tol is a number of at least 0"),
+        (lambda f: boolean.sparsity_budget(20, 5), "got 5; sparsity_budget takes the sparsity"),
         (lambda f: boolean.has_sparsity(f, 3, -1), "sparsity is a whole number"),
         (lambda f: boolean.has_sparsity(f, 3, 1, subspaces="all"), '"random" or "coordinates"'),
         (lambda f: boolean.has_degree(lambda x: x, 3, 1), "one number an input"),

@@ -60,6 +60,16 @@ def test_the_bound_falls_as_the_cube_root_and_says_something_from_a_sample_size_
     assert pb.sample_size(fixed, 1.0) == math.inf
 
 
+def test_a_sample_size_up_to_the_most_that_is_no_power_of_two():
+    assert pb.sample_size(lambda n: 1 / n, 1 / 89.5, most=100) == 90
+    assert pb.sample_size(lambda n: 1 / n, 1 / 99.5, most=100) == 100
+    assert pb.sample_size(lambda n: 1 / n, 1 / 100.5, most=100) == math.inf
+
+
+def test_no_sigma_is_none():
+    assert pb.bound(0.0, 1.0, 9, 1.0).sigma is None
+
+
 def test_confidence_is_where_the_bound_meets_a_level():
     delta = pb.confidence(0.25, 0.05, 2.0, 100, 0.1)
     assert pb.bound(0.05, 2.0, 100, 0.1, delta=delta).value == pytest.approx(0.25)
@@ -85,6 +95,14 @@ def test_the_constant_scales_with_the_losses():
     losses = np.random.default_rng(0).exponential(size=200)
     one, ten = pb.sub_gaussian(losses), pb.sub_gaussian(10 * losses + 3)
     assert ten.value == pytest.approx(10 * one.value, rel=1e-4)
+
+
+@pytest.mark.parametrize("tail", ["both", "lower"])
+def test_one_rare_loss_has_the_constant_of_kearns_and_saul(tail):
+    losses = np.zeros(10**6) if tail == "both" else np.ones(10**6)
+    losses[0] = 1 - losses[0]
+    expected = math.sqrt((1 - 2e-6) / (2 * math.log(1e6 - 1)))
+    assert pb.sub_gaussian(losses, tail, points=40).value == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_standard_error_is_that_of_repetition():
@@ -138,6 +156,7 @@ def test_perturbed_losses_have_their_mean():
 # Refusals ----------------------------------------------------------------------------------------
 
 x = np.ones(2, np.float32)
+LAYER = pb.Layer(np.eye(1), np.eye(1))
 
 
 @pytest.mark.parametrize(
@@ -156,6 +175,15 @@ x = np.ones(2, np.float32)
         (lambda: pb.bound(0.0, 1.0, 0, 1.0), "n is a whole number of at least 1, got 0"),
         (lambda: pb.bound(0.0, 1.0, 9, 0.0), "the sub-Gaussian constant is a positive number"),
         (lambda: pb.bound(0.0, 1.0, 9, 1.0, delta=1.0), "delta, a probability, .* got 1.0"),
+        (lambda: pb.semi_analytic(1e300, 1e-300, 1, 1e3), r"the best sigma is exp\(3.*other units"),
+        (lambda: pb.best_sigma(1.0, -1.0, 9, 1.0), "the trace is a positive number"),
+        (lambda: pb.best_weight(1.0, 9, 1.0, delta=2.0), "delta, a probability, .* got 2.0"),
+        (lambda: pb.best_weight(-1.0, 9, 1.0), "the KL divergence is a finite number"),
+        (lambda: pb.confidence(1.0, 0.0, -1.0, 9, 1.0), "the KL divergence is a finite number"),
+        (lambda: pb.confidence(1.0, math.nan, 1.0, 9, 1.0), "the loss is a finite number"),
+        (lambda: pb.sample_size(lambda n: 1 / n, math.nan), "the level is a number, got nan"),
+        (lambda: pb.covering_constant([LAYER], [math.nan]), "readout must be finite; 1 of 1"),
+        (lambda: pb.covering_constant([LAYER], [1.0], 0.0), "inputs, .* got 0.0"),
         (lambda: pb.sub_gaussian([1.0, math.nan]), "a sample of losses must be finite; 1 of 2"),
         (lambda: pb.sub_gaussian([1.0]), "two numbers or more, got 1"),
         (lambda: pb.sub_gaussian([1.0, 2.0], "upper"), "tail is"),

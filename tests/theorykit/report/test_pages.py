@@ -1,6 +1,7 @@
 """The web page, Markdown and LaTeX of a run, as text."""
 
 import html.parser
+import json
 import re
 import shutil
 import subprocess
@@ -168,6 +169,53 @@ def test_what_is_missing_is_said_and_the_rest_is_shown(
         assert said in text
         assert text.count("lhs = 3 ") >= bool(results_now)
     Page(pages.html(run))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"interval": [1]},
+        {"interval": [10**400, 1]},
+        {"seconds": "1.0"},
+        {"seconds": float("inf")},
+        {"statement": 3},
+        {"cases": "many"},
+        {"id": 7},
+        {"note": None},
+        {"points": [[1, 2]]},
+        {"witness": {"code": 1}},
+        "deep",
+    ],
+)
+def test_a_damaged_line_is_left_out(folder, damage):
+    file = folder / "results.jsonl"
+    lines = file.read_text().splitlines()
+    entry = json.loads(lines[2])
+    lines[2] = "[" * 10**5 if damage == "deep" else json.dumps({"result": entry["result"] | damage})
+    file.write_text("\n".join(lines) + "\n")
+    run = read_run(folder)
+    assert len(run.results) == 5
+    for text in (pages.html(run), pages.markdown(run), pages.latex(run)):
+        assert "1 line is not a result" in text
+
+
+def test_a_claim_whose_assumptions_are_no_list_is_not_described(folder):
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["claims"][0]["assumptions"] = 5
+    (folder / "plan.json").write_text(json.dumps(plan))
+    assert "For 1 of 6 results the run does not say" in pages.html(read_run(folder))
+
+
+def test_what_the_old_run_lacks_and_another_seed_are_said(tmp_path, run):
+    old = read_run(write(tmp_path / "old", results()[:5], results(), HEADER | {"seed": 8}))
+    for text in (pages.html(run, old), pages.markdown(run, old), pages.latex(run, old)):
+        assert "In old, which it is compared with: The run is unfinished: 1 claim" in text
+        assert "The run has seed 7, and old seed 8." in text
+    assert "trained}: gone" in pages.latex(read_run(write(tmp_path / "n", results()[:5])), run)
+
+
+def test_comparisons_in_words_are_set():
+    assert pages.tex("a >= b <= c") == r"a \ensuremath{\ge} b \ensuremath{\le} c"
 
 
 def test_300_claims_are_quick_and_small(tmp_path):

@@ -36,6 +36,13 @@ def test_any_tightness_can_be_drawn(ratio):
     assert all(-1 <= c <= 400 for c in coordinates(root))
 
 
+@given(st.lists(st.tuples(*[st.floats()] * 3), max_size=5), st.floats(), st.floats())
+def test_whatever_a_run_holds_is_no_traceback(points, estimate, end):
+    parsed(holds(points=tuple(points), estimate=estimate, interval=(end, end)))
+    parsed(holds(estimate=estimate, interval=(end, estimate), predicted=(estimate, end)))
+    strip([("a", "claim-a", estimate, "holds"), ("b", "claim-b", end, "refuted")])
+
+
 @given(finite, numbers, numbers, st.none() | st.tuples(numbers, numbers))
 def test_any_interval_can_be_drawn(estimate, low, high, predicted):
     root = parsed(holds(estimate=estimate, interval=(low, high), predicted=predicted))

@@ -40,3 +40,11 @@ def test_bad_input():
         simulation.simulate_average(f, g, "ab" * 9, 2)
     with pytest.raises(ValueError, match="at most \\|x\\| = 4"):
         simulation.simulate_average(f, g, "abab", 5)
+    with pytest.raises(ValueError, match=r"delta lies between 0 and gamma = 0.1, not 0.1"):
+        simulation.bulk_error(f, 2, 1, 1, 0.1, 0.1, 9)
+    with pytest.raises(ValueError, match="2 is not in the alphabet"):
+        simulation.in_bulk(np.array([0, 2]), np.array([0.5, 0.5]), 1, 0, 0.1)
+    with pytest.raises(ValueError, match="tau is a whole number of at least 0, got -1"):
+        simulation.random_one_layer(np.random.default_rng(0), "ab", -1)
+    with pytest.raises(ValueError, match="period is a whole number of at least 1, got 0"):
+        simulation.random_one_layer(np.random.default_rng(0), "ab", 1, 0)

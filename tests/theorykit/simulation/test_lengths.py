@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 
 import numpy as np
@@ -56,8 +57,28 @@ def test_bounds_grow_as_they_say():
     assert averages[1].error < averages[0].error
 
 
+def test_what_no_float_holds_is_infinity():
+    f, g = pair(0)
+    for eps in (1e-160, 1e-310):
+        assert simulation.training_length(f, g, eps).length == np.inf
+    assert simulation.average_length(f, g, 1e-310, [2.0, 2.0]).length == np.inf
+    assert simulation.average_length(f, g, 0.1, [1e-4, 600.0]).length == np.inf
+    f, g = (simulation.random_two_layers(np.random.default_rng(0), "ab", 1) for _ in range(2))
+    head = dataclasses.replace(f.layers[0].heads[0], Q=1e3 * f.layers[0].heads[0].Q)
+    steep = dataclasses.replace(
+        f, layers=(dataclasses.replace(f.layers[0], heads=(head,)), f.layers[1])
+    )
+    assert simulation.first_layer_constants(steep)[1:] == (np.inf, np.inf)
+    assert simulation.complexity(steep) == np.inf
+    assert simulation.training_length(steep, g, 0.1).length == np.inf
+
+
 def test_bad_input():
     f, g = pair(0)
+    with pytest.raises(ValueError, match="'b' has none"):
+        simulation.average_length(f, g, 0.1, {"a": 1.0})
+    with pytest.raises(ValueError, match=r"between 0 and 1, not '0.1'"):
+        simulation.training_length(f, g, "0.1")
     with pytest.raises(ValueError, match="above 0, not 0"):
         simulation.average_length(f, g, 0.1, [1.0, 0.0])
     with pytest.raises(ValueError, match="as many parameters, not 3"):

@@ -124,8 +124,36 @@ def test_layout_puts_tokens_at_their_residues():
     assert layout.lay_out(m, length, np.array([1, -1, 1])) is None
 
 
+def test_nothing_longer_than_x_is_laid_out(monkeypatch):
+    laid = []
+    lay_out = layout.lay_out
+    monkeypatch.setattr(layout, "lay_out", lambda m, n, z: laid.append(n) or lay_out(m, n, z))
+    for seed in range(20):
+        f, g, x = drawn(seed, 3, 1, 2, 400)
+        for eps in (0.06, 1e-3, 1e-9):
+            simulation.simulate_hard(f, g, x, eps)
+    assert laid
+    assert max(laid) < 400
+
+
+def test_x_is_whole_where_attention_is_not_yet_hard():
+    f, g, x = drawn(0, 2, 1)
+    far = dataclasses.replace(f, precision=40)
+    assert simulation.hard_length(far) > 10**9
+    found = simulation.simulate_hard(far, g, x, 0.1)
+    assert (found.case, found.eps, found.string) == ("whole", 0.1, x)
+
+
 def test_bad_input():
     f, g, x = drawn(0, 2, 1)
+    with pytest.raises(ValueError, match="a weight is a whole number of at least 0, got -1"):
+        simulation.apportion(np.array([-1, 3]), 2)
+    with pytest.raises(ValueError, match="the total is a whole number of at least 0, got -2"):
+        simulation.apportion(np.array([1, 3]), -2)
+    with pytest.raises(ValueError, match="eps is a positive number, not -1"):
+        simulation.share_error(2, 1, 0, -1.0)
+    with pytest.raises(ValueError, match=r"between 0 and 1, not '0.1'"):
+        simulation.simulate_hard(f, g, x, "0.1")
     with pytest.raises(ValueError, match="eps lies between 0 and 1, not 1"):
         simulation.simulate_hard(f, g, x, 1)
     with pytest.raises(ValueError, match="'z' is not in the alphabet a b"):

@@ -70,6 +70,22 @@ def test_two_layers_through_the_first_layers_formula(seed):
         np.testing.assert_allclose(simulation.soft_output(f, x), direct, atol=1e-9)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_large_logits_overflow_nowhere(sign):
+    f = simulation.random_two_layers(np.random.default_rng(0), "ab", 0, heads=1, width=2)
+    head = dataclasses.replace(
+        f.layers[0].heads[0], K=800 * np.eye(2), Q=sign * np.eye(2), V=np.eye(2), phi=None
+    )
+    f = dataclasses.replace(
+        f, E=np.eye(2), layers=(limit.Layer((head,), *limit.mlp(2)), f.layers[1])
+    )
+    w, mu = windows(np.array([0, 1, 1]), 2, 0)
+    other = np.array([0, 0, 0] if sign < 0 else [0, 1, 1])  # the only key that is attended to
+    expected = np.eye(2)[[0, 1, 1]] + np.eye(2)[other]
+    for m in (mu, jnp.asarray(mu)):
+        np.testing.assert_allclose(simulation.first_layer(f, w, m, np.arange(1, 4)), expected)
+
+
 def test_two_layers_are_simulated():
     rng = np.random.default_rng(5)
     f, g = (simulation.random_two_layers(rng, "ab", tau=1, scale=0.5) for _ in range(2))
@@ -94,6 +110,16 @@ def test_bad_input():
         soft(n=50)
     with pytest.raises(ValueError, match="n q <= T - n"):
         soft(n=45, q=0.9)
+    with pytest.raises(ValueError, match="the average of p must be finite"):
+        simulation.simulate_soft(lambda w, mu: mu * jnp.nan, x, 20, KEY, symbols=3)
+    with pytest.raises(ValueError, match=r"key is one JAX key, .* not 0"):
+        simulation.simulate_soft(p, x, 20, 0, symbols=3)
+    with pytest.raises(ValueError, match=r"q lies between 0 and 1, not '0.5'"):
+        soft(q="0.5")
+    with pytest.raises(ValueError, match="longer than tau = 9; this one has 9"):
+        simulation.subset(np.random.default_rng(0), 9, 3, 9)
+    with pytest.raises(ValueError, match="3 is not in the alphabet"):
+        simulation.path_average(p, x + 3, 3, 0)
     with pytest.raises(ValueError, match="candidates is a whole number"):
         soft(candidates=0)
     f = simulation.random_two_layers(np.random.default_rng(0), "ab", 1)
