@@ -160,8 +160,8 @@ def template_mlp(
       sigma_w, sigma_b: scale of weights and biases.
 
     Raises:
-      ValueError: for arrays of another shape or kind, an unknown activation, or a scale that is NaN or
-        infinite.
+      ValueError: for arrays of another shape or kind, an unknown activation, or a scale that
+        is NaN or infinite.
     """
     phi = activations.activation(activation)
     count("depth", depth)

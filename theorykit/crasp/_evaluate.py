@@ -47,15 +47,15 @@ WORTH_COMPILING = 2**20
 def evaluate(program: Program, x: Array, names: Sequence[str] | None = None) -> dict[str, Array]:
     """Return the values of definitions at every position of many strings.
 
-    **Arguments:** `x`: symbols by their place in the alphabet, integers (..., n); -1 is no symbol, and
-    strings of other lengths are padded on the right with it. `names`: of the definitions wanted,
-    all of them by default.
+    **Arguments:** `x`: symbols by their place in the alphabet, integers (..., n); -1 is no symbol,
+    and strings of other lengths are padded on the right with it. `names`: of the definitions
+    wanted, all of them by default.
 
     **Returns:** a name an array (..., n + 1), bool or int32. Entry 0 of the last axis is the
     position before the string. Works under `jit` and `vmap`.
 
-    **Raises:** `ValueError` for a name that is not defined, other symbols, or a program whose counts could pass
-    2^31 on strings of this length.
+    **Raises:** `ValueError` for a name that is not defined, other symbols, or a program whose
+    counts could pass 2^31 on strings of this length.
     """
     wanted = tuple(program.kinds if names is None else names)
     if unknown := [name for name in wanted if name not in program.core.kinds]:

@@ -175,7 +175,7 @@ class _Blocks:
             return TRUE
         e: Expression = FALSE
         for a in symbols:
-            e = Symbol(a) if e == FALSE else e | Symbol(a)  # type: ignore[operator]
+            e = Symbol(a) if e == FALSE else e | Symbol(a)  # type: ignore[arg-type]
         return e
 
     def periodic(self, modulus: int, residues: frozenset[int], c: int) -> Expression:
@@ -206,7 +206,7 @@ class _Blocks:
             if back == 0:
                 term = self.value(a, place).then(*INDICATOR)  # type: ignore[union-attr]
             elif self.free:
-                inner = self.value(a, c - d) & ~self.first  # type: ignore[operator]
+                inner = self.value(a, c - d) & ~self.first  # type: ignore[operator, arg-type]
                 term = inner.then(*INDICATOR)
             else:
                 there = self.value(a, place)

@@ -51,9 +51,9 @@ def _sine(omega: float, error: float) -> list[Unit]:
 
     Half of the error is for the pieces, (omega / pieces)^2 / 8 at most, and half for rounding to
     multiples of 2 u: a unit (c / a) ReLU(a z - a knot) is off by u (a + |c| / a) to first order,
-    which sums to sqrt(pieces) u (1 + norm^2) at most. A product c of an input and an output weight is
-    shared out as a, c / a with a in proportion to sqrt|c|: no other choice has a smaller |A| |B|,
-    which is sum |c|.
+    which sums to sqrt(pieces) u (1 + norm^2) at most. A product c of an input and an output
+    weight is shared out as a, c / a with a in proportion to sqrt|c|: no other choice has a smaller
+    |A| |B|, which is sum |c|.
     """
     need = omega / (2 * math.sqrt(error))
     if need > MOST_PIECES:
@@ -121,8 +121,8 @@ def kgram(symbols: int, order: int, beta: float, phi: float = 2.0) -> Transforme
     **Arguments:** `symbols`, S; `order`, k: what follows the last k - 1 symbols is averaged;
     `beta`; `phi`, above 1 so that positions dominate, its margin being phi - 1.
 
-    **Raises:** `ValueError` for fewer than two symbols, an order below 2, a phi of 1 or less, or a beta
-    or phi that is not finite.
+    **Raises:** `ValueError` for fewer than two symbols, an order below 2, a phi of 1 or less, or
+    a beta or phi that is not finite.
     """
     symbols, order = whole("symbols", symbols, 2), whole("order", order, 2)
     finite("beta", beta)

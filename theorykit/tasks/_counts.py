@@ -164,8 +164,8 @@ class InContextKGram(PrefixTask):
 
     **Arguments:** `symbols`, S; `order`, k.
 
-    **Raises:** `ValueError` for fewer than two symbols, an order below 2, S^k of 2^31 or more, a length
-    below 2k.
+    **Raises:** `ValueError` for fewer than two symbols, an order below 2, S^k of 2^31 or more, a
+    length below 2k.
     """
 
     symbols: int = 3

@@ -165,7 +165,7 @@ def test_values_built_in_python_are_checked_too():
         (lambda a, A: not a, "write &, | and ~"),
         (lambda a, A: (A == 1) & a, "equality is A.equals"),
         (lambda a, A: A >= 2.5, "a constant count is a whole number, not 2.5"),
-        (lambda a, A: A >= float("nan"), "a whole number, not nan"),
+        (lambda a, A: A + float("nan"), "a whole number, not nan"),
         (lambda a, A: A >= True, "a whole number, not True"),
         (lambda a, A: 2.5 * A >= 1, "a factor is a whole number, not 2.5"),
         (lambda a, A: a.then(1, "2") >= 1, "a whole number, not '2'"),

@@ -131,6 +131,14 @@ def test_inverse_images(seed, blocks):
     assert (q.accepts(strings) == p.accepts(["".join(h[c] for c in w) for w in strings])).all()
 
 
+def test_languages_have_the_papers_names_too():
+    p = crasp.parse("alphabet: a b e\nL(i) := (#[j <= i] Q_a(j)) >= 2")
+    for name, short in (("PARITY", "parity"), ("(aa)*", "aa*"), ("Sigma* b e*", "be*")):
+        assert crasp.refute(p, name) == crasp.refute(p, short)
+    with pytest.raises(ValueError, match=r"'aa' is none of parity, aa\*, be\*, PARITY, \(aa\)\*"):
+        crasp.refute(p, "aa")
+
+
 def test_inverse_images_keep_names_apart():
     p = crasp.parse("""
     alphabet: a b
