@@ -18,8 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 Component = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 Monomial = tuple[Component, ...]
 Link = tuple[int, int]
@@ -37,7 +35,7 @@ def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fracti
         like (beta / 2 + 1)! times a power; (6, 4) takes seconds.
     """
     for name, order in {"beta": beta, "gamma": gamma}.items():
-        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
+        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
             raise ValueError(f"the order in {name} is a whole number of at least 0, got {order!r}")
     if beta % 2 or gamma % 2:
         return {}
@@ -79,7 +77,7 @@ def evaluate(
 ) -> Fraction:
     """Return the value of an expansion at two strings."""
     for s in (x, y):
-        if not isinstance(s, Sequence | np.ndarray):
+        if not hasattr(s, "__len__"):
             raise ValueError(f"a string is a sequence of tokens, got {s!r}; strings come first")
     if len(x) != len(y) or not len(x):
         raise ValueError(

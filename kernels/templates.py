@@ -23,7 +23,7 @@ from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
 from theorykit.kernels.engine import is_key
 from theorykit.kernels.features import matrix, tiling, zeros
-from theorykit.kernels.inputs import count
+from theorykit.kernels.inputs import count, known
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
@@ -88,7 +88,7 @@ def template_attention(
     token, at the score scale beta / sqrt(1 + gamma^2) (appendix H), for any number of symbols.
 
     Args:
-      x: (P1, k) token ids, whole numbers of at least 0.
+      x: (P1, k) token ids, whole numbers from 0 to 2^32 - 1.
       y: (P2, k); None means `x`, and an exactly symmetric, positive semidefinite matrix.
       beta: inverse temperature; gamma: scale of the positions. Kernels can be differentiated in
         both; the tokens must be known.
@@ -102,7 +102,7 @@ def template_attention(
 
     Raises:
       ValueError: for arrays of another shape or kind; strings that do not end with the same token,
-        or hold it elsewhere; counts below 1.
+        or hold it elsewhere; counts below 1; a beta or gamma that is NaN or infinite.
     """
     return _estimate(x, y, beta, gamma, None, key, draws, replicates, progress)
 
@@ -159,10 +159,12 @@ def template_mlp(
       sigma_w, sigma_b: scale of weights and biases.
 
     Raises:
-      ValueError: for arrays of another shape or kind, or an unknown activation.
+      ValueError: for arrays of another shape or kind, an unknown activation, or a scale that
+        is NaN or infinite.
     """
     phi = activations.activation(activation)
     count("depth", depth)
+    _require_finite(sigma_w=sigma_w, sigma_b=sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     share = _agreement(jnp.asarray(rows), jnp.asarray(columns))
@@ -186,16 +188,22 @@ def template_matrix(z: Array, kernel: Any, *, confidence: float = 0.99) -> Templ
       confidence: of the interval for the smallest singular value.
 
     Raises:
-      ValueError: for an array of another shape or kind; for templates that the kernel refuses.
+      ValueError: for an array of another shape or kind; for templates that the kernel refuses;
+        for a confidence that is not between 0 and 1, or a kernel without finite values.
     """
     from scipy.special import stdtrit
 
     z = np.asarray(z)
     if z.ndim != 2 or z.dtype.kind not in "iu" or 0 in z.shape:
         raise ValueError(f"templates are whole numbers (templates, k), got {z.dtype} {z.shape}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, got {confidence!r}")
     wildcards, first = max(0, -int(z.min())), max(-1, int(z.max())) + 1
     filled = [np.where(z < 0, start - 1 - z, z) for start in (first, first + wildcards)]
     found = kernel(*filled)
+    if not isinstance(found, Kernel) or found.nngp is None:
+        raise ValueError(f"kernel returns a `Kernel` with an nngp, got {type(found).__name__}")
+    _require_finite(kernel=found.nngp)
     values = np.linalg.svd(np.asarray(found.nngp, float), compute_uv=False)
     if found.nngp_stderr is None:
         reach = np.inf
@@ -215,6 +223,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     _require_cls(rows, columns)
+    _require_finite(beta=beta, gamma=gamma)
     draws, replicates = count("draws", draws), count("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
@@ -359,7 +368,7 @@ def _padded(values: np.ndarray, fill: int) -> np.ndarray:
     """Return the values with filling up to one of few lengths, so that few shapes are compiled."""
     if not values.size:
         return values
-    step = max(16, 1 << (values.size.bit_length() - 2))
+    step = max(16, 1 << max(0, values.size.bit_length() - 2))
     return np.pad(values, (0, -values.size % step), constant_values=fill)
 
 
@@ -367,14 +376,19 @@ def _strings(name: str, x: Array) -> np.ndarray:
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
     x = np.asarray(x)
-    if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "iu" or x.min() < 0:
-        what = f"{x.dtype} in shape {x.shape}" + (
-            ", some negative"
-            if x.size and x.ndim == 2 and x.dtype.kind == "i" and x.min() < 0
-            else ""
-        )
+    whole = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
+    if not whole or x.min() < 0:
+        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if whole else "")
         raise ValueError(f"{name} holds token ids (strings, k), at least 0; got {what}")
+    if x.max() >= 2**32:  # names of random draws are 32 bits long
+        raise ValueError(f"{name} holds token ids below 2^32, got {x.max()}")
     return x
+
+
+def _require_finite(**scales: Any) -> None:
+    for name, value in scales.items():
+        if known(value) and not np.isfinite(value).all():
+            raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
 
 
 def _same_length(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -52,6 +52,23 @@ def between(name: str, value: Any) -> float:
     raise ValueError(f"{name} lies between 0 and 1, not {value!r}.")
 
 
+def numbered(x: Any, size: int, least: int = 0) -> None:
+    """Raise a `ValueError` unless symbols (..., n) are integers from `least` to `size` - 1.
+
+    Values are looked at where they are known: not where they are traced.
+    """
+    import jax
+
+    traced = isinstance(x, jax.core.Tracer)
+    x = x if traced else np.asarray(x)
+    if not x.ndim:
+        raise ValueError("symbols have at least one axis, the positions of a string.")
+    if x.size and x.dtype.kind not in "iu":
+        raise ValueError(f"symbols are integers, numbered from 0, not {x.dtype}.")
+    if not traced and x.size and (wrong := x[(x < least) | (x >= size)]).size:
+        raise ValueError(f"symbols are numbered {least} ... {size - 1}, not {wrong[0]}.")
+
+
 def finite(name: str, array: Any) -> None:
     """Raise a `ValueError` if an array of numbers holds NaN or infinity."""
     array = np.asarray(array)

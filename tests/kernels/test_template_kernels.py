@@ -154,6 +154,28 @@ def test_other_bad_input_is_refused():
         kernels.template_matrix(np.ones((2, 2)), kernels.template_mlp)
     with pytest.raises(ValueError, match="must be known"):
         jax.jit(lambda x: kernels.template_mlp(x).nngp)(X)
+    with pytest.raises(ValueError, match="below 2"):
+        kernels.template_attention(X + 2**32, key=KEY)
+    for name, value in (("beta", np.nan), ("gamma", np.inf)):
+        with pytest.raises(ValueError, match=f"{name} must be finite"):
+            kernels.template_attention(X, key=KEY, **{name: value})
+    with pytest.raises(ValueError, match="sigma_w must be finite"):
+        kernels.template_mlp(X, sigma_w=np.nan)
+    codes = np.array([[-1, -1], [-1, -2]])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        kernels.template_matrix(codes, kernels.template_mlp, confidence=1.0)
+    with pytest.raises(ValueError, match="returns a `Kernel`"):
+        kernels.template_matrix(codes, lambda x, y: np.eye(2))
+    nan = kernels.Kernel(np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match="must be finite"):
+        kernels.template_matrix(codes, lambda x, y: nan)
+
+
+def test_one_pair_of_places():
+    x, y = np.arange(1, 21).reshape(2, 5, 2)
+    y[0, 0] = 1
+    x, y = (np.pad(z, ((0, 0), (0, 1))) for z in (x, y))
+    assert lay_out(np.concatenate([x, y]), len(x)).pairs.shape == (2, 16)
 
 
 # Derivatives -------------------------------------------------------------------------------------

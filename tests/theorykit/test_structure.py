@@ -1,5 +1,6 @@
 """What importing the package costs and leaves behind."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,14 @@ def test_every_public_name_is_there():
 
     for name in set(theorykit.__all__) - {"kernels", "nets", "proofs_numeric"}:
         assert getattr(theorykit, name) is not None
+
+
+def test_arrows_point_one_way():
+    """Kernels stand on nothing else of ours; no machinery imports the claims."""
+    imports = lambda folder: {
+        (file.name, name)
+        for file in (ROOT / folder).rglob("*.py")
+        for name in re.findall(r"^\s*(?:from|import) (theorykit[\w.]*)", file.read_text(), re.M)
+    }
+    assert {n for _, n in imports("kernels") if not n.startswith("theorykit.kernels")} == set()
+    assert {i for i in imports("theorykit") if "proofs_numeric" in i[1]} == set()

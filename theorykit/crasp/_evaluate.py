@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.arguments import numbered
 from theorykit.crasp._program import Program
 from theorykit.crasp._syntax import (
     Add,
@@ -46,20 +47,21 @@ WORTH_COMPILING = 2**20
 def evaluate(program: Program, x: Array, names: Sequence[str] | None = None) -> dict[str, Array]:
     """Return the values of definitions at every position of many strings.
 
-    **Arguments:** `x`: symbols by their place in the alphabet, integers (..., n); a negative entry
-    is no symbol, so strings of other lengths are padded on the right with -1. `names`: of the
-    definitions wanted, all of them by default.
+    **Arguments:** `x`: symbols by their place in the alphabet, integers (..., n); -1 is no symbol,
+    and strings of other lengths are padded on the right with it. `names`: of the definitions
+    wanted, all of them by default.
 
     **Returns:** a name an array (..., n + 1), bool or int32. Entry 0 of the last axis is the
     position before the string. Works under `jit` and `vmap`.
 
-    **Raises:** `ValueError` for a name that is not defined, or a program whose counts could pass
-    2^31 on strings of this length.
+    **Raises:** `ValueError` for a name that is not defined, other symbols, or a program whose
+    counts could pass 2^31 on strings of this length.
     """
     wanted = tuple(program.kinds if names is None else names)
     if unknown := [name for name in wanted if name not in program.core.kinds]:
         raise ValueError(f"{unknown[0]} is not defined by the program.")
-    x = jnp.asarray(x)
+    numbered(x, len(program.alphabet), -1)
+    x = jnp.asarray(x, int)
     n = x.shape[-1]
     largest_count(program, n, refuse=True)
     values = _scan(program, wanted, jnp.moveaxis(x, -1, 0))

@@ -47,6 +47,11 @@ class Program:
         for d in self.definitions:
             if d.name in known:
                 raise ProgramError(f"{d.name} is defined twice.")
+            if not isinstance(d.expression, Expression):
+                raise ProgramError(
+                    f"{d.name} is defined by an expression, not by {d.expression!r}; equality of "
+                    "counts is A.equals(B)."
+                )
             for node in walk(d.expression):
                 self._check(d.name, node, known)
             known[d.name] = d.expression.kind

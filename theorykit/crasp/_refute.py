@@ -48,10 +48,11 @@ def refute(
 ) -> Counterexample | None:
     """Return a string on which a program for a language is wrong, or None if none was found.
 
-    `"parity"`, `"aa*"` and `"be*"` are refuted as the paper proves that they have no program
-    (Lemmas 41, 38 and 36), and always: PARITY and Sigma* b e* by any program, (aa)* by one without
-    positional relations. Any other language is given by its acceptor, a function or a program, and
-    strings are tried: all short ones, random ones, and repeated words.
+    `"parity"` (an even number of a), `"aa*"` or `"(aa)*"`, and `"be*"` or `"Sigma* b e*"` are
+    refuted as the paper proves that they have no program (Lemmas 41, 38 and 36), and always: PARITY
+    and Sigma* b e* by any program, (aa)* by one without positional relations. Any other language is
+    given by its acceptor, a function or a program, and strings are tried: all short ones, random
+    ones, and repeated words.
 
     **Arguments:** `tries`: how many strings for an acceptor; `longest`: bounds their length;
     `seed`: of the random ones.
@@ -61,8 +62,9 @@ def refute(
     """
     if isinstance(language, Program) or callable(language):
         return _searched(program, language, tries, longest, np.random.default_rng(seed))
+    language = ALIASES.get(language, language)
     if language not in LANGUAGES:
-        names = ", ".join(LANGUAGES)
+        names = ", ".join([*LANGUAGES, *ALIASES])
         raise ValueError(f"{language!r} is none of {names}; other languages need an acceptor.")
     known = LANGUAGES[language]
     program.encode(known.alphabet)
@@ -155,6 +157,10 @@ LANGUAGES = {
     )
 }
 """The languages of Lemmas 36, 38 and 41, by the names that `refute` takes."""
+
+
+ALIASES = {"PARITY": "parity", "(aa)*": "aa*", "Sigma* b e*": "be*"}
+"""Names as the paper writes them."""
 
 
 # Search ---------------------------------------------------------------------------------------

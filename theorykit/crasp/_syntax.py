@@ -7,7 +7,11 @@ prints as it was written, and `Program.expand` writes it out.
 """
 
 import dataclasses
-from typing import Literal, TypeAlias
+import numbers
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 Kind: TypeAlias = Literal["Boolean", "count"]
 
@@ -34,6 +38,12 @@ class Expression:
         fields = (getattr(self, f.name) for f in dataclasses.fields(self))  # type: ignore[arg-type]
         return tuple(v for v in fields if isinstance(v, Expression))
 
+    def __bool__(self) -> bool:
+        raise ProgramError(
+            "an expression is neither true nor false in Python: write &, | and ~ for `and`, `or` "
+            "and `not`, and (1 <= A) & (A <= 3) for 1 <= A <= 3."
+        )
+
 
 class Boolean(Expression):
     """True or false at every position; combined by `&`, `|` and `~`."""
@@ -45,6 +55,8 @@ class Boolean(Expression):
 
     def __or__(self, other: "Boolean") -> "Or":
         return Or(self, other)
+
+    __rand__, __ror__ = __and__, __or__  # with a Python value, which And and Or refuse
 
     def __invert__(self) -> "Not":
         return Not(self)
@@ -102,7 +114,28 @@ def _expect(node: Expression, **kinds: type) -> None:
             what = f"a {found.kind}" if isinstance(found, Expression) else repr(found)
             need = {"Count": "count"}.get(wanted.__name__, wanted.__name__)
             where = type(node).__name__
-            raise ProgramError(f"{where} needs a {need} as its {name}, not {what}.")
+            hint = "; equality is A.equals(B)" if isinstance(found, bool) else ""
+            raise ProgramError(f"{where} needs a {need} as its {name}, not {what}{hint}.")
+
+
+def _integer(what: str, value: Any) -> int:
+    """Return a whole number, or raise a `ProgramError`."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or value % 1 != 0:
+        raise ProgramError(f"{what} is a whole number, not {value!r}.")
+    return int(value)
+
+
+def _integers(what: str, values: Any) -> frozenset[int]:
+    if not isinstance(values, Iterable):
+        raise ProgramError(f"{what}s are a set of whole numbers, not {values!r}.")
+    return frozenset(_integer(what, v) for v in values)
+
+
+def _truth(what: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ProgramError(f"{what} is True or False, not {value!r}.")
+    return bool(value)
 
 
 # Definition 8 ----------------------------------------------------------------------------------
@@ -123,11 +156,13 @@ class Periodic(Boolean):
     residues: frozenset[int]
 
     def __post_init__(self):
+        object.__setattr__(self, "modulus", _integer("a modulus", self.modulus))
         if self.modulus < 1:
             raise ProgramError(f"a modulus is 1 or more, not {self.modulus}.")
-        if not self.residues:
+        residues = _integers("a residue", self.residues)
+        if not residues:
             raise ProgramError("a periodic relation needs a residue; `false` holds nowhere.")
-        object.__setattr__(self, "residues", frozenset(r % self.modulus for r in self.residues))
+        object.__setattr__(self, "residues", frozenset(r % self.modulus for r in residues))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +170,9 @@ class Truth(Boolean):
     """The constant true (or, as sugar, false)."""
 
     value: bool = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "value", _truth("a truth value", self.value))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,9 +227,10 @@ class Counting(Count):
 
     def __post_init__(self):
         _expect(self, body=Boolean)
+        object.__setattr__(self, "strict", _truth("strict", self.strict))
         if self.offsets is None:
             return
-        object.__setattr__(self, "offsets", frozenset(self.offsets))
+        object.__setattr__(self, "offsets", _integers("a distance", self.offsets))
         if not self.offsets or min(self.offsets) < 0:
             raise ProgramError(
                 f"a local relation allows some distances i - j >= 0, not {sorted(self.offsets)}."
@@ -238,6 +277,9 @@ class Integer(Count):
 
     value: int
 
+    def __post_init__(self):
+        object.__setattr__(self, "value", _integer("a constant count", self.value))
+
 
 @dataclasses.dataclass(frozen=True)
 class BooleanRef(Boolean):
@@ -276,7 +318,9 @@ class Exists(Boolean):
     strict: bool = False
 
     def __post_init__(self):
-        self.counting()
+        made = self.counting()
+        object.__setattr__(self, "offsets", made.offsets)
+        object.__setattr__(self, "strict", made.strict)
 
     def counting(self) -> Counting:
         """Return the counting that is compared with 1."""
@@ -291,6 +335,7 @@ class Times(Count):
     count: Count
 
     def __post_init__(self):
+        object.__setattr__(self, "factor", _integer("a factor", self.factor))
         _expect(self, count=Count)
 
 

@@ -120,7 +120,7 @@ class _Blocks:
         self.width = len(next(iter(blocks.values())))
         self.operations = {d.name: d.expression for d in self.old.definitions}
         self.lines: dict[str, Definition] = {}
-        self.names: dict[tuple[str, int], str] = {}
+        self.names: dict[tuple[str, int | None], str] = {}  # None: counted in all blocks so far
 
     def program(self) -> Program:
         last = BooleanRef(self.value(self.old.output, self.width - 1).name)
@@ -128,18 +128,19 @@ class _Blocks:
             self.write("L", last & last)
         return Program(tuple(self.blocks), tuple(self.lines.values()))
 
-    def write(self, name: str, e: Expression) -> None:
+    def write(self, name: str, e: Expression) -> str:
+        """Write an operation and return the name it got."""
         while name in self.lines:
             name += "x"
         self.lines[name] = Definition(name, e)
+        return name
 
     def value(self, name: str, c: int) -> BooleanRef | CountRef:
         """Return the reference to an operation at place c, written now if it is new."""
         if (name, c) not in self.names:
             e = self.at(self.operations[name], name, c)
             place = f"p{c}" if c >= 0 else f"m{-c}"
-            self.names[name, c] = f"{name}_{place}"
-            self.write(self.names[name, c], e)
+            self.names[name, c] = self.write(f"{name}_{place}", e)
         ref = BooleanRef if self.old.kinds[name] == "Boolean" else CountRef
         return ref(self.names[name, c])
 
@@ -174,7 +175,7 @@ class _Blocks:
             return TRUE
         e: Expression = FALSE
         for a in symbols:
-            e = Symbol(a) if e == FALSE else e | Symbol(a)  # type: ignore[operator]
+            e = Symbol(a) if e == FALSE else e | Symbol(a)  # type: ignore[arg-type]
         return e
 
     def periodic(self, modulus: int, residues: frozenset[int], c: int) -> Expression:
@@ -186,13 +187,12 @@ class _Blocks:
 
     def counted(self, a: str, c: int) -> Expression:
         """Count up to the end of block i, then take off what is behind place c."""
-        key = (f"{a}_all", 0)
+        key = (a, None)
         if key not in self.names:
             whole: Expression = Integer(0)
             for t in range(self.width):
                 whole = whole + Counting(self.value(a, t))  # type: ignore[operator, arg-type]
-            self.names[key] = key[0]
-            self.write(key[0], whole)
+            self.names[key] = self.write(f"{a}_all", whole)
         count: Expression = CountRef(self.names[key])
         for t in range(c + 1, self.width):
             count = count - self.value(a, t).then(*INDICATOR)  # type: ignore[operator, union-attr]
@@ -206,7 +206,7 @@ class _Blocks:
             if back == 0:
                 term = self.value(a, place).then(*INDICATOR)  # type: ignore[union-attr]
             elif self.free:
-                inner = self.value(a, c - d) & ~self.first  # type: ignore[operator]
+                inner = self.value(a, c - d) & ~self.first  # type: ignore[operator, arg-type]
                 term = inner.then(*INDICATOR)
             else:
                 there = self.value(a, place)

@@ -8,11 +8,14 @@ import math
 
 import numpy as np
 
-from theorykit.arguments import whole
+from theorykit.arguments import finite, whole
 from theorykit.limit._transformer import Head, Layer, Local, Transformer, Unit, mlp
 
 WEIGHT_BITS = 24
-"""Fractional bits of the MLP of `simple_task`, few enough for `exact` to be quick."""
+"""Fractional bits at least of the MLP of `simple_task`, few enough for `exact` to be quick."""
+
+MOST_PIECES = 2**20
+"""Pieces of its sine at most: hidden units take memory and time."""
 
 
 def simple_task(omega: float, error: float = 0.01, precision: int = 8) -> Transformer:
@@ -25,35 +28,51 @@ def simple_task(omega: float, error: float = 0.01, precision: int = 8) -> Transf
 
     **Arguments:** `omega`; `error`, of the sine at most, at every z; `precision`, p.
 
-    **Raises:** `ValueError` for an omega or error that is not positive and finite.
+    **Raises:** `ValueError` for an omega or error that is not positive and finite, or an error that
+    weights in floats cannot keep.
     """
     for name, value in (("omega", omega), ("error", error)):
         if not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{name} is a positive number, not {value}.")
-    whole("precision", precision)
+    precision = whole("precision", precision)
     row = lambda *entries: np.array([entries], float)
     V = np.zeros((5, 5))
     V[3, :3] = 1, -1, 0
     head = Head((precision + 2) * row(1, 1, 0, 0, 0), row(1, 1, 1, 0, 0), V)
-    layer = Layer((head,), *mlp(5, _sine(omega, math.ceil(omega / (2 * math.sqrt(error))))))
+    layer = Layer((head,), *mlp(5, _sine(omega, error)))
     E, positions = np.eye(3, 5), np.zeros((1, 5))
     return Transformer(
         tuple("012"), E, positions, (layer,), row(0, 0, 0, 0, 1), precision=precision, shift=True
     )
 
 
-def _sine(omega: float, pieces: int) -> list[Unit]:
+def _sine(omega: float, error: float) -> list[Unit]:
     """Return units that read z at 3 and write sin(omega z) at 4, linear on pieces of [0, 1].
 
-    The error is at most (omega / pieces)^2 / 8. A product c of an input and an output weight is
-    shared out as a, c / a with a in proportion to sqrt|c|: no other choice has a smaller |A| |B|,
-    which is sum |c|.
+    Half of the error is for the pieces, (omega / pieces)^2 / 8 at most, and half for rounding to
+    multiples of 2 u: a unit (c / a) ReLU(a z - a knot) is off by u (a + |c| / a) to first order,
+    which sums to sqrt(pieces) u (1 + norm^2) at most. A product c of an input and an output
+    weight is shared out as a, c / a with a in proportion to sqrt|c|: no other choice has a smaller
+    |A| |B|, which is sum |c|.
     """
+    need = omega / (2 * math.sqrt(error))
+    if need > MOST_PIECES:
+        raise ValueError(
+            f"an error of {error} at omega = {omega} takes {need:.3g} pieces of the sine, more "
+            f"than {MOST_PIECES}; take a larger error."
+        )
+    pieces = math.ceil(need)
     knots = np.arange(pieces + 1) / pieces
     slopes = np.diff(np.sin(omega * knots)) * pieces
     bends = np.diff(slopes, prepend=0.0)
-    short = lambda v: round(v * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
     norm = math.sqrt(2 * np.abs(bends).sum())
+    bits = max(WEIGHT_BITS, math.ceil(math.log2(2 * math.sqrt(pieces) * (1 + norm**2) / error)))
+    if bits + 2 * math.log2(norm) > 52:  # weights are norm^2 at most, and floats hold 53 bits
+        raise ValueError(
+            f"an error of {error} at omega = {omega} takes {bits} bits of the sine's weights, more "
+            "than floats hold; take a larger error."
+        )
+    short = lambda v: round(v * 2**bits) / 2**bits
     units: list[Unit] = []
     for knot, c in zip(knots, bends, strict=False):
         a = short(math.sqrt(abs(c)) / norm)
@@ -71,10 +90,10 @@ def mod_p_task(period: int, index: int = 0, precision: int = 8) -> Transformer:
 
     **Arguments:** `period`, p; `index`, taken mod p; `precision`, in bits.
 
-    **Raises:** `ValueError` for a period below 1.
+    **Raises:** `ValueError` for a period below 1 or an index below 0.
     """
-    whole("period", period)
-    whole("precision", precision)
+    period, index = whole("period", period), whole("index", index, 0)
+    precision = whole("precision", precision)
     d = 2 + period + 1
     E, positions, K, Q, V, U = (np.zeros((n, d)) for n in (2, period, 1, 1, d, 1))
     E[:, :2] = np.eye(2)
@@ -102,10 +121,12 @@ def kgram(symbols: int, order: int, beta: float, phi: float = 2.0) -> Transforme
     **Arguments:** `symbols`, S; `order`, k: what follows the last k - 1 symbols is averaged;
     `beta`; `phi`, above 1 so that positions dominate, its margin being phi - 1.
 
-    **Raises:** `ValueError` for fewer than two symbols, an order below 2, a phi of 1 or less.
+    **Raises:** `ValueError` for fewer than two symbols, an order below 2, a phi of 1 or less, or
+    a beta or phi that is not finite.
     """
-    whole("symbols", symbols, 2)
-    whole("order", order, 2)
+    symbols, order = whole("symbols", symbols, 2), whole("order", order, 2)
+    finite("beta", beta)
+    finite("phi", phi)
     if not phi > 1:
         raise ValueError(f"phi exceeds 1, where positions begin to dominate, not {phi}.")
     S, tau = symbols, order - 1

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.arguments import numbered, whole
 from theorykit.limit._transformer import Transformer
 
 Array = Any
@@ -19,9 +20,12 @@ def forward(transformer: Transformer, x: Array, offset: int = 0, dtype: Any = No
     **Arguments:** `x`: integers, places in the alphabet, the first of them 0 for `$`; `dtype`: of
     the computation, JAX's default float if None.
 
-    **Raises:** `ValueError` for an input that is longer than the context.
+    **Raises:** `ValueError` for an input that is longer than the context, or other symbols than the
+    alphabet's (where `x` is not traced).
     """
-    x = jnp.asarray(x)
+    numbered(x, len(transformer.alphabet))
+    offset = whole("offset", offset, 0)
+    x = jnp.asarray(x, int)
     n = x.shape[-1]
     if transformer.context is not None and n + offset > transformer.context:
         raise ValueError(

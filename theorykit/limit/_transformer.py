@@ -9,11 +9,14 @@ power of two below. So the same object runs in exact arithmetic (`exact`) and in
 import dataclasses
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from theorykit.arguments import finite, whole
+
 Array = Any
+Scaling = Literal["length", "suffix", "none"]
 
 SOS = "$"
 """The start symbol. An alphabet that has it has it first, and then every input begins with it."""
@@ -90,7 +93,8 @@ class Transformer:
     - `shift`: whether the largest logit is subtracted before exponentials are rounded (the
       quantitative paper). Without it all weights can round to zero, and attention is undefined.
 
-    **Raises:** `ValueError` for shapes that do not fit.
+    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, a context
+    below 1, a precision below 0, or another scaling.
     """
 
     alphabet: tuple[str, ...]
@@ -100,10 +104,15 @@ class Transformer:
     U: np.ndarray
     context: int | None = None
     precision: int | None = 8
-    scaling: Literal["length", "suffix", "none"] = "length"
+    scaling: Scaling = "length"
     shift: bool = False
 
     def __post_init__(self):
+        for what, least in (("context", 1), ("precision", 0)):
+            if (value := getattr(self, what)) is not None:
+                object.__setattr__(self, what, whole(what, value, least))
+        if self.scaling not in get_args(Scaling):
+            raise ValueError(f"scaling is one of {get_args(Scaling)}, not {self.scaling!r}.")
         d = self.width
         for what, array, shape in [
             ("E", self.E, (len(self.alphabet), d)),
@@ -122,6 +131,8 @@ class Transformer:
                 _shaped(f"Q {where}", head.Q, head.K.shape)
         if len(set(self.alphabet)) < len(self.alphabet) or SOS in self.alphabet[1:]:
             raise ValueError(f"an alphabet is {SOS!r} and distinct symbols, not {self.alphabet}.")
+        for array in self.parameters:
+            finite("a parameter array", array)
 
     @property
     def width(self) -> int:

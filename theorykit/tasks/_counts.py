@@ -120,8 +120,8 @@ class ModPTask(PrefixTask):
     smallest = 1
 
     def __post_init__(self):
-        whole("period", self.period)
-        whole("index", self.index, 0)
+        object.__setattr__(self, "period", whole("period", self.period))
+        object.__setattr__(self, "index", whole("index", self.index, 0))
 
     def check(self, length: int) -> None:
         """Raise a `ValueError` if no position of so long an example is k mod p."""
@@ -164,15 +164,21 @@ class InContextKGram(PrefixTask):
 
     **Arguments:** `symbols`, S; `order`, k.
 
-    **Raises:** `ValueError` for fewer than two symbols, an order below 2, a length below 2k.
+    **Raises:** `ValueError` for fewer than two symbols, an order below 2, S^k of 2^31 or more, a
+    length below 2k.
     """
 
     symbols: int = 3
     order: int = 2
 
     def __post_init__(self):
-        whole("symbols", self.symbols, 2)
-        whole("order", self.order, 2)
+        object.__setattr__(self, "symbols", whole("symbols", self.symbols, 2))
+        object.__setattr__(self, "order", whole("order", self.order, 2))
+        if self.order * math.log2(self.symbols) >= 31:
+            raise ValueError(
+                f"{self.order}-grams over {self.symbols} symbols are too many to number: "
+                "symbols^order stays below 2^31."
+            )
 
     def check(self, length: int) -> None:
         """Raise a `ValueError` if there is no place for the last symbols."""

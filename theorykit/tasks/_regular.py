@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -14,6 +15,8 @@ from theorykit.tasks._base import Array, Sample
 from theorykit.tasks._lengths import AnyLength
 
 END = "EOS"
+OPERATORS = "|*+?&^.(){} "
+"""Characters that a pattern does not take as symbols."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +48,8 @@ class RegularLanguage(AnyLength):
     **Arguments:** `name`; `pattern`: a regular expression with `|`, `*` and brackets; `alphabet`:
     its symbols, one character each; `complement`: whether the language is what does not match.
 
-    **Raises:** `ValueError` for a symbol outside the alphabet, or a length without words.
+    **Raises:** `ValueError` for a pattern that does not parse or has a symbol outside the alphabet,
+    an alphabet without distinct symbols, a word with other symbols, or a length without words.
     """
 
     name: str
@@ -58,14 +62,38 @@ class RegularLanguage(AnyLength):
     def __repr__(self) -> str:
         return f"RegularLanguage({self.name!r})"
 
+    def __post_init__(self):
+        symbols = tuple(self.alphabet)
+        if not symbols or len(set(symbols)) < len(symbols) or set(symbols) & set(OPERATORS):
+            raise ValueError(
+                f"the alphabet of {self.name} is distinct characters, none of {OPERATORS!r}, not "
+                f"{self.alphabet!r}."
+            )
+        plain = re.sub(r"\{[\d,]*\}", "", self.pattern)
+        if unknown := [c for c in plain if c not in symbols and c not in OPERATORS]:
+            raise ValueError(
+                f"the pattern {self.pattern!r} has the symbol {unknown[0]!r}, which is not in the "
+                f"alphabet {self.alphabet!r}."
+            )
+        try:
+            re.compile("".join("a" if c in symbols else c for c in plain))
+        except re.error:
+            _ = self.dfa  # only now, since its module is slow to import: it says what is wrong
+
     @functools.cached_property
     def dfa(self) -> Any:
         """The minimal automaton, a `automata.fa.dfa.DFA`."""
+        from automata.base.exceptions import AutomatonException, RegexException
         from automata.fa.dfa import DFA
         from automata.fa.nfa import NFA
 
         symbols = set(self.alphabet)
-        made = DFA.from_nfa(NFA.from_regex(self.pattern, input_symbols=symbols), minify=True)
+        try:
+            made = DFA.from_nfa(NFA.from_regex(self.pattern, input_symbols=symbols), minify=True)
+        except (AutomatonException, RegexException) as error:
+            raise ValueError(
+                f"the pattern {self.pattern!r} does not parse: {str(error).rstrip('.')}."
+            ) from error
         return made.complement(minify=True) if self.complement else made
 
     @functools.cached_property
@@ -155,7 +183,12 @@ class RegularLanguage(AnyLength):
         return found
 
     def padded(self, key: Array, length: Array | int, size: int) -> Sample:
-        """Return one word of this length and its sets, padded to `size` symbols."""
+        """Return one word of this length and its sets, padded to `size` symbols.
+
+        **Raises:** `ValueError` for a length without words, where it is not traced.
+        """
+        if not isinstance(length, jax.core.Tracer):
+            self.check(length)
         follow, live = jnp.asarray(self.automaton.follow), self.automaton.live
         # One draw for all: each random call costs a second of compilation.
         u = random.uniform(key, (follow.size + 1 + size,), minval=1e-6, maxval=1 - 1e-6)

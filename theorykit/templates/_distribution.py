@@ -2,15 +2,18 @@
 
 import dataclasses
 import itertools
+import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorykit.arguments import whole
 from theorykit.templates._template import (
     CLS,
-    WILDCARDS,
+    WILD,
     Template,
     require_disjoint,
     tokens,
@@ -50,7 +53,8 @@ class Distribution:
       that is added to a number.
 
     **Raises:** `ValueError` for templates that are not disjoint, with a string that matches both;
-    for fewer symbols than a template has wildcards; and for lengths or labels that differ in kind.
+    for fewer symbols than a template has wildcards; for lengths or labels that differ in kind; for
+    a label that is a wildcard which its template lacks; for numbers that are not finite.
     """
 
     templates: Sequence[Template]
@@ -60,7 +64,13 @@ class Distribution:
     noise: float = 0.0
 
     def __post_init__(self):
-        found = tuple(self.templates)
+        given = self.templates
+        found = (given,) if isinstance(given, str | Template) else tuple(given)
+        if wrong := [t for t in found if not isinstance(t, Template)]:
+            raise ValueError(
+                f"a distribution is of templates, not of {wrong[0]!r}; templates('αα -> +1', ...) "
+                "makes them of texts."
+            )
         object.__setattr__(self, "templates", found)
         if not found:
             raise ValueError("a distribution needs at least one template.")
@@ -69,11 +79,14 @@ class Distribution:
                 f"templates of one distribution have one length, not those of {found[0]} and "
                 f"{next(t for t in found if len(t.symbols) != len(found[0].symbols))}."
             )
-        kinds = {type(t.label) for t in found}
-        if len(kinds) > 1 or not kinds <= {float, int, str}:
+        kinds = {_kind(t) for t in found}
+        if len(kinds) > 1 or None in kinds:
             raise ValueError(
                 "templates of one distribution all have numbers, or symbols, as labels."
             )
+        if not (0 <= self.noise < math.inf):
+            raise ValueError(f"noise is a finite number of at least 0, not {self.noise}.")
+        object.__setattr__(self, "symbols", whole("symbols", self.symbols, 0))
         require_disjoint(found)
         most = max(found, key=lambda t: len(wildcards(t)))
         if self.symbols < len(wildcards(most)):
@@ -81,16 +94,23 @@ class Distribution:
                 f"an alphabet of {self.symbols} symbols is too small for the "
                 f"{len(wildcards(most))} wildcards of {most}."
             )
+        if self.first is not None:
+            object.__setattr__(self, "first", whole("first", self.first, 0))
         if self.first is not None and self.first < len(self.tokens):
             raise ValueError(
                 f"symbols begin at the id {len(self.tokens)} or later, after the regular tokens, "
                 f"not at {self.first}."
             )
-        if self.weights is not None and (
-            len(self.weights) != len(found) or min(self.weights) < 0 or not sum(self.weights)
+        if self.weights is None:
+            return
+        object.__setattr__(self, "weights", tuple(self.weights))
+        if (
+            len(self.weights) != len(found)
+            or not all(0 <= w < math.inf for w in self.weights)
+            or not 0 < sum(self.weights) < math.inf
         ):
             raise ValueError(
-                f"weights are {len(found)} numbers of at least 0, one a template, not all 0."
+                f"weights are {len(found)} finite numbers of at least 0, one a template, not all 0."
             )
 
     @property
@@ -98,7 +118,7 @@ class Distribution:
         """The regular tokens, by id."""
         labels = [t.label for t in self.templates if isinstance(t.label, str)]
         named = [*(s for t in self.templates for s in tokens(t)), *labels]
-        return tuple(dict.fromkeys(s for s in named if s not in WILDCARDS))
+        return tuple(dict.fromkeys(s for s in named if s not in WILD))
 
     @property
     def length(self) -> int:
@@ -190,6 +210,23 @@ class Distribution:
                     f"the transformer kernel reads the last token, which must be [CLS] and stand "
                     f"nowhere else, but there is the template {t}; with_cls() puts it there."
                 )
+
+
+def _kind(template: Template) -> str | None:
+    """Return what a label is, a number or a symbol.
+
+    **Raises:** `ValueError` for a number that is not finite, a wildcard that the template lacks.
+    """
+    label = template.label
+    if isinstance(label, str):
+        if label in WILD and label not in template.symbols:
+            raise ValueError(f"the label of {template} is a wildcard which the template lacks.")
+        return "symbol"
+    if not isinstance(label, numbers.Real) or isinstance(label, bool):
+        return None
+    if not math.isfinite(label):
+        raise ValueError(f"the label of {template} is not finite.")
+    return "number"
 
 
 def injective(key: Array, n: int, count: int, size: int) -> Array:

@@ -6,6 +6,7 @@ Labels are +1 and -1, the number of an answer, or the symbol to predict.
 import itertools
 from collections.abc import Iterator, Sequence
 
+from theorykit.arguments import whole
 from theorykit.templates._template import WILDCARDS, Label, Template, disjoint, templates
 
 Templates = tuple[Template, ...]
@@ -83,11 +84,21 @@ def random_templates(
     **Arguments:** `wildcards`, `tokens`: the sizes of the two alphabets; `labels`: without them
     Gaussian ones, centred and scaled so that 0 has a squared error of 1.
 
-    **Raises:** `ValueError` if there are not as many disjoint templates.
+    **Raises:** `ValueError` if there are not as many disjoint templates, for alphabets without a
+    symbol or larger than the Greek and the Latin one, or another number of labels.
     """
     import numpy as np
 
     _length(length)
+    count, sizes = whole("count", count), {"wildcards": wildcards, "tokens": tokens}
+    wildcards, tokens = (whole(name, size, 0) for name, size in sizes.items())
+    if wildcards > len(WILDCARDS) or tokens > 26 or not wildcards + tokens:
+        raise ValueError(
+            f"templates have at most {len(WILDCARDS)} wildcards and 26 tokens, and one of either, "
+            f"not {wildcards} and {tokens}."
+        )
+    if labels is not None and len(labels) != count:
+        raise ValueError(f"{count} templates have {count} labels, not {len(labels)}.")
     rng = np.random.default_rng(seed)
     alphabet = [*WILDCARDS[:wildcards], *"abcdefghijklmnopqrstuvwxyz"[:tokens]]
     found: list[tuple[str, ...]] = []

@@ -12,10 +12,11 @@ from typing import Any
 
 WILDCARDS = "αβγδεζηθικλμνξοπρστυφχψω"
 """The wildcards of templates that are written as strings."""
+WILD = frozenset(WILDCARDS)
 CLS = "[CLS]"
 """The last token of a string, at which the output is read."""
 FRESH = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-"""Tokens that a common string takes where neither template names one."""
+"""Tokens that a common string takes where neither template names one, then [0], [1], ..."""
 
 Symbols = tuple[str, ...]
 Label = float | str | None
@@ -35,7 +36,7 @@ def symbols(text: str) -> Symbols:
             end = text.find("]", place) + 1
             if not end:
                 raise ValueError(f"the template {text!r} opens a bracket that it does not close.")
-        elif not (character in WILDCARDS or character == "□" or " " <= character <= "~"):
+        elif not (character in WILD or character == "□" or " " <= character <= "~"):
             raise ValueError(
                 f"the template {text!r} has the unknown character {character!r}; a wildcard is a "
                 "lower-case Greek letter, a token an ASCII character, □ or a name in brackets."
@@ -55,12 +56,12 @@ def spelled(z: Any) -> Symbols:
 
 def wildcards(z: Any) -> Symbols:
     """Return the wildcards of a template, in the order in which they come."""
-    return tuple(dict.fromkeys(s for s in spelled(z) if s in WILDCARDS))
+    return tuple(dict.fromkeys(s for s in spelled(z) if s in WILD))
 
 
 def tokens(z: Any) -> Symbols:
     """Return the regular tokens of a template, in the order in which they come."""
-    return tuple(dict.fromkeys(s for s in spelled(z) if s not in WILDCARDS))
+    return tuple(dict.fromkeys(s for s in spelled(z) if s not in WILD))
 
 
 def match(z: Any, x: Any) -> dict[str, Any] | None:
@@ -75,7 +76,7 @@ def match(z: Any, x: Any) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = {}
     for symbol, token in zip(z, x, strict=True):
-        if symbol in WILDCARDS:
+        if symbol in WILD:
             if found.setdefault(symbol, token) != token:
                 return None
         elif symbol != token:
@@ -106,28 +107,30 @@ def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
                 f"the substitution map takes {token!r}, which stands in the template "
                 f"{''.join(z)} already."
             )
-    return tuple(s[c] if c in WILDCARDS else c for c in z)
+    return tuple(s[c] if c in WILD else c for c in z)
 
 
-def common(z: Any, other: Any, alphabet: Iterable[Any] = FRESH) -> tuple[Any, ...] | None:
+def common(z: Any, other: Any, alphabet: Iterable[Any] | None = None) -> tuple[Any, ...] | None:
     """Return a string that matches both templates, or None if they are disjoint (Definition 3.2).
 
     A string matches a template if it repeats where the template repeats, and only there, and has
     its tokens. So two templates share a string if they repeat alike and their tokens agree; where
     neither has one, any other token will do.
 
-    **Arguments:** `alphabet`: where other tokens are taken from; if it has too few, there is no
-    string either.
+    **Arguments:** `alphabet`: where other tokens are taken from, without a bound by default; if it
+    has too few, there is no string either.
     """
     z, other = spelled(z), spelled(other)
     if len(z) != len(other):
         return None
     taken = {*z, *other}
-    fresh = iter([t for t in alphabet if t not in taken])
+    if alphabet is None:
+        alphabet = itertools.chain(FRESH, (f"[{n}]" for n in itertools.count()))
+    fresh = (t for t in alphabet if t not in taken)
     named: dict[str, Any] = {}
     for a, b in zip(z, other, strict=True):
-        if a not in WILDCARDS or b not in WILDCARDS:
-            named[a] = a if a not in WILDCARDS else b
+        if a not in WILD or b not in WILD:
+            named[a] = a if a not in WILD else b
     for a in z:
         if a not in named:
             token = next(fresh, None)
@@ -173,9 +176,14 @@ class Template:
     def parse(cls, text: str) -> "Template":
         """Return the template of a text, with or without `-> label`.
 
-        **Raises:** `ValueError` for an unknown character, or a label that is neither a number nor
-        a symbol.
+        **Raises:** `ValueError` for an unknown character, several lines, or a label that is neither
+        a number nor a symbol.
         """
+        if "\n" in text.strip():
+            raise ValueError(
+                f"{text!r} has several lines, but a text is one template; split it with "
+                "templates(*text.splitlines())."
+            )
         body, arrow, label = text.rpartition("->")
         if not arrow:
             return cls(_some(text))
@@ -187,7 +195,7 @@ class Template:
         if self.label is None:
             return body
         if isinstance(self.label, str):
-            shown = self.label if self.label in WILDCARDS else f"'{self.label}'"
+            shown = self.label if self.label in WILD else f"'{self.label}'"
         else:
             shown = f"{self.label:+.17g}"
         return f"{body} -> {shown}"
@@ -201,7 +209,7 @@ def _some(text: str) -> Symbols:
 
 
 def _label(label: str, z: Symbols, text: str) -> Label:
-    if label and label in WILDCARDS:
+    if label in WILD:
         if label not in z:
             raise ValueError(f"the label of {text!r} is the wildcard {label}, which it lacks.")
         return label

@@ -1,4 +1,5 @@
 import itertools
+import re
 
 import jax
 import numpy as np
@@ -147,10 +148,55 @@ def test_values_built_in_python_are_checked_too():
         crasp.program("ab", Q=count, P=crasp.BooleanRef("Q"))
     with pytest.raises(crasp.ProgramError, match="allows some distances"):
         crasp.Counting(a, frozenset({-1}))
+    with pytest.raises(crasp.ProgramError, match="not by False; equality"):
+        crasp.program("ab", P=count == 1)
     with pytest.raises(ValueError, match="'x' is not in the alphabet a b"):
         crasp.program("ab", P=a).accepts(["ax"])
     with pytest.raises(ValueError, match="no program 'nothing' ships"):
         crasp.load("nothing")
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda a, A: 1 <= A <= 3, "write &, | and ~"),
+        (lambda a, A: a and A > 1, "write &, | and ~"),
+        (lambda a, A: a or A > 1, "write &, | and ~"),
+        (lambda a, A: not a, "write &, | and ~"),
+        (lambda a, A: (A == 1) & a, "equality is A.equals"),
+        (lambda a, A: A >= 2.5, "a constant count is a whole number, not 2.5"),
+        (lambda a, A: A + float("nan"), "a whole number, not nan"),
+        (lambda a, A: A >= True, "a whole number, not True"),
+        (lambda a, A: 2.5 * A >= 1, "a factor is a whole number, not 2.5"),
+        (lambda a, A: a.then(1, "2") >= 1, "a whole number, not '2'"),
+        (lambda a, A: crasp.Truth(1), "True or False, not 1"),
+        (lambda a, A: crasp.Periodic(2, {0.5}), "a residue is a whole number, not 0.5"),
+        (lambda a, A: crasp.Periodic(2.5, {0}), "a modulus is a whole number, not 2.5"),
+        (lambda a, A: crasp.Exists(a, {0.5}), "a distance is a whole number, not 0.5"),
+        (lambda a, A: crasp.Counting(a, 1) >= 1, "distances are a set"),
+    ],
+)
+def test_python_values_that_are_no_expressions(build, says):
+    a = crasp.Symbol("a")
+    with pytest.raises(crasp.ProgramError, match=re.escape(says)):
+        build(a, crasp.Counting(a))
+
+
+def test_numpy_values_are_python_ones():
+    a = crasp.Symbol("a")
+    assert crasp.Truth(np.True_) == crasp.Truth()
+    built = crasp.Counting(a, np.array([1]), np.True_) >= np.int64(2)
+    assert crasp.parse(str(crasp.program("a", P=built))).definitions[0].expression == built
+
+
+def test_symbols_are_numbered():
+    p = crasp.program("ab", P=crasp.Symbol("a"))
+    assert crasp.evaluate(p, [0, 1, -1])["P"].tolist() == [False, True, False, False]
+    for x, says in (([0, 2], "not 2"), ([0.0], "not float64"), ([True], "not bool"), (0, "axis")):
+        with pytest.raises(ValueError, match=says):
+            crasp.evaluate(p, x)
+    with pytest.raises(ValueError, match="not 4294967296"):
+        crasp.evaluate(p, np.array([2**32]))
 
 
 def test_signs_of_the_paper_are_read():

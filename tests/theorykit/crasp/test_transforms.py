@@ -131,6 +131,27 @@ def test_inverse_images(seed, blocks):
     assert (q.accepts(strings) == p.accepts(["".join(h[c] for c in w) for w in strings])).all()
 
 
+def test_languages_have_the_papers_names_too():
+    p = crasp.parse("alphabet: a b e\nL(i) := (#[j <= i] Q_a(j)) >= 2")
+    for name, short in (("PARITY", "parity"), ("(aa)*", "aa*"), ("Sigma* b e*", "be*")):
+        assert crasp.refute(p, name) == crasp.refute(p, short)
+    with pytest.raises(ValueError, match=r"'aa' is none of parity, aa\*, be\*, PARITY, \(aa\)\*"):
+        crasp.refute(p, "aa")
+
+
+def test_inverse_images_keep_names_apart():
+    p = crasp.parse("""
+    alphabet: a b
+    P(i) := Q_a(i)
+    P_all(i) := #[j <= i, j = i - 1] P(j)
+    B(i) := P_all(i) >= 1
+    L(i) := (#[j <= i] B(j)) >= (#[j <= i] P(j))
+    """)
+    h = {"x": "ab", "y": "aa"}
+    q, strings = crasp.inverse_image(p, h), words("xy", 4, 1)
+    assert (q.accepts(strings) == p.accepts(["".join(h[c] for c in w) for w in strings])).all()
+
+
 def test_inverse_images_are_of_uniform_morphisms():
     with pytest.raises(ValueError, match="of one length"):
         crasp.inverse_image(drawn(0), {"x": "a", "y": "ab"})

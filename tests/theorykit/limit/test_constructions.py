@@ -81,6 +81,22 @@ def test_kgram_without_beta_averages_all():
     assert found == pytest.approx([0.25, 0.75], abs=1e-6)
 
 
+@pytest.mark.parametrize(("omega", "error"), [(2.0, 1e-8), (300.0, 0.01), (0.001, 1e-9)])
+def test_weights_are_long_enough_for_the_error(omega, error):
+    layer = limit.simple_task(omega, error).layers[0]
+    z = np.linspace(-1, 1, 1001)
+    found = sum(  # a unit after the other: many pieces
+        np.maximum(a * z + b, 0) * c
+        for a, b, c in zip(layer.A[:, 3], layer.b, layer.B[4], strict=True)
+    )
+    assert np.abs(found - np.sin(omega * z)).max() < error
+
+
+def test_whole_floats_are_whole_numbers():
+    assert limit.kgram(2.0, 2.0, 1.0).width == 6
+    assert limit.mod_p_task(3.0, 2.0, 8.0).precision == 8
+
+
 def test_constructions_say_what_is_wrong():
     for make, says in (
         (lambda: limit.simple_task(-1.0), "omega is a positive number, not -1.0"),
@@ -89,6 +105,11 @@ def test_constructions_say_what_is_wrong():
         (lambda: limit.kgram(1, 2, 1.0), "symbols is a whole number of at least 2, got 1"),
         (lambda: limit.kgram(2, 1, 1.0), "order is a whole number of at least 2, got 1"),
         (lambda: limit.kgram(2, 2, 1.0, phi=1.0), "not 1.0"),
+        (lambda: limit.kgram(2, 2, math.nan), "beta must be finite"),
+        (lambda: limit.kgram(2, 2, 1.0, phi=math.inf), "phi must be finite"),
+        (lambda: limit.mod_p_task(3, 0.5), "index is a whole number of at least 0, got 0.5"),
+        (lambda: limit.simple_task(2.0, 1e-13), "pieces of the sine"),
+        (lambda: limit.simple_task(3000.0, 1e-4), "bits of the sine's weights"),
     ):
         with pytest.raises(ValueError, match=says):
             make()

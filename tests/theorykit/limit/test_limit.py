@@ -57,6 +57,24 @@ def test_prefixes_of_equal_length_inputs_agree(seed, offset):
     assert last[0, :3] == last[1, :3]
 
 
+def test_other_transformers_and_symbols_are_refused():
+    t = drawn(0)
+    nan = np.full_like(t.E, np.nan)
+    for change, says in (
+        (dict(scaling="log"), "scaling is one of"),
+        (dict(context=0), "context is a whole number of at least 1, got 0"),
+        (dict(precision=-1), "precision is a whole number of at least 0, got -1"),
+        (dict(E=nan), "a parameter array must be finite"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            dataclasses.replace(t, **change)
+    for x, says in (([0, 3], "numbered 0 ... 2, not 3"), ([0, -1], "not -1"), ([0.0], "float64")):
+        with pytest.raises(ValueError, match=says):
+            limit.forward(t, x)
+    with pytest.raises(ValueError, match="precision is a whole number"):
+        crasp.compile(crasp.load("majority"), precision=-1)
+
+
 def test_length_scales_logits():
     t = crasp.compile(crasp.load("contains_ab")).transformer
     short = limit.exact(t, ["ab"]).layers[1].fractions()[0, 2]

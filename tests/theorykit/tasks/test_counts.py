@@ -90,7 +90,14 @@ def test_loss_is_the_mean_over_prefixes_that_count():
     assert np.array(jax.jit(found)(off)) == pytest.approx([0.25, 0.25 * sample.weight[-1], 0])
 
 
+def test_whole_floats_are_whole_numbers():
+    assert batch(InContextKGram(2.0, 2.0), count=2).target.shape[-1] == 2
+    assert batch(ModPTask(3.0), count=2).target.shape[-1] == 1
+
+
 def test_tasks_say_what_is_wrong():
+    with pytest.raises(ValueError, match="too many to number"):
+        InContextKGram(2, 31)
     for make, says in (
         (lambda: SimpleTask(-2.0), "omega is a positive number, not -2.0"),
         (lambda: ModPTask(0), "period is a whole number of at least 1, got 0"),

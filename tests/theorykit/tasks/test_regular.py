@@ -183,6 +183,27 @@ def test_what_is_not_there_is_said():
         LANGUAGES["tomita1"].sample(KEY, 0)
 
 
+def test_lengths_without_words_are_refused_when_padded():
+    with pytest.raises(ValueError, match="no example of length 3"):
+        LANGUAGES["aa_star"].padded(KEY, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alphabet", "says"),
+    [
+        ("a*", "aa", "distinct characters"),
+        ("a*", "", "distinct characters"),
+        ("a*", "a*", "distinct characters"),
+        ("a*c", "ab", "'a*c' has the symbol 'c', which is not in the alphabet 'ab'"),
+        ("(a", "ab", "the pattern '(a' does not parse"),
+        ("*a", "ab", "the pattern '*a' does not parse"),
+    ],
+)
+def test_a_language_is_looked_at_when_it_is_made(pattern, alphabet, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        RegularLanguage("mine", pattern, alphabet)
+
+
 def test_a_language_of_ones_own():
     mine = RegularLanguage("no ab", "(a|b)*ab(a|b)*", "ab", complement=True)
     assert mine.accepts("bba")

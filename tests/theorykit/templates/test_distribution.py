@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from theorykit.templates import (
     Distribution,
+    Template,
     diversity,
     families,
     match,
@@ -91,8 +92,16 @@ def test_diversity():
         (lambda: Distribution(templates("αα -> 1", "αβ -> α"), symbols=5), "numbers, or symbols"),
         (lambda: Distribution(templates("αα"), symbols=5), "numbers, or symbols"),
         (lambda: Distribution(families.programs(), symbols=5, first=1), "begin at the id"),
-        (lambda: Distribution(families.programs(), symbols=5, weights=(1,)), "2 numbers"),
+        (lambda: Distribution(families.programs(), symbols=5, weights=(1,)), "2 finite numbers"),
         (lambda: Distribution((), symbols=5), "at least one template"),
+        (lambda: Distribution("αα -> 1", symbols=5), "makes them of texts"),
+        (lambda: Distribution(["αα -> 1"], symbols=5), "makes them of texts"),
+        (lambda: Distribution([Template(("α",), "β")], symbols=5), "wildcard which the template"),
+        (lambda: Distribution([Template(("α",), np.nan)], symbols=5), "is not finite"),
+        (lambda: Distribution(families.programs(), symbols=2.5), "symbols is a whole number"),
+        (lambda: Distribution(families.programs(), 5, noise=-1.0), "noise is a finite number"),
+        (lambda: Distribution(families.programs(), 5, noise=np.nan), "noise is a finite number"),
+        (lambda: Distribution(families.programs(), 5, weights=(1, np.nan)), "2 finite numbers"),
         (
             lambda: Distribution(families.programs(), symbols=5).require_cls(),
             r"must be \[CLS\] and stand nowhere else",
@@ -102,6 +111,11 @@ def test_diversity():
 def test_bad_distributions_are_refused_in_a_sentence(make, said):
     with pytest.raises(ValueError, match=said):
         make()
+
+
+def test_numbers_of_any_kind_are_labels():
+    d = Distribution([Template(("α", "α"), 1), Template(("α", "β"), np.float64(-1))], symbols=5)
+    assert set(drawn(d).y.tolist()) == {1.0, -1.0}
 
 
 def test_with_cls_every_template_ends_with_it():

@@ -18,6 +18,7 @@ from theorykit.templates import (
     wildcards,
     with_cls,
 )
+from theorykit.templates._template import FRESH
 
 TEMPLATES = st.text("αβγST", min_size=1, max_size=5)
 
@@ -112,11 +113,36 @@ def test_majority_labels_are_those_of_the_rest_of_the_string():
     assert labels == {"ααα": 1.0, "ααβ": -1.0, "αβα": -1.0, "αββ": -1.0}
 
 
+def test_long_templates_meet_in_unbounded_tokens():
+    greek = "αβγδεζηθικλμνξοπρστυφχψω"
+    z = (*greek, *FRESH)
+    assert not disjoint(z, z)  # all 62 fresh tokens are taken
+    assert common(z, z, alphabet="xyz") is None
+
+
+def test_wildcards_are_single_letters():
+    assert wildcards(("αβ", "", "α")) == ("α",)
+
+
+def test_several_lines_are_no_template():
+    with pytest.raises(ValueError, match="has several lines"):
+        templates("αα -> +1\nαβ -> -1")
+
+
 def test_random_templates_are_disjoint_and_scaled():
     found = families.random_templates(6, 4, wildcards=3, seed=1)
     require_disjoint(found)
     assert sum(t.label**2 for t in found) == pytest.approx(6)
     with pytest.raises(ValueError, match="no 3 pairwise disjoint templates of length 2"):
         families.random_templates(3, 2)
+    for options, says in (
+        (dict(count=0), "count is a whole number of at least 1, got 0"),
+        (dict(wildcards=25), "at most 24 wildcards"),
+        (dict(wildcards=0), "one of either, not 0 and 0"),
+        (dict(tokens=-1), "tokens is a whole number of at least 0, got -1"),
+        (dict(labels=(1.0, 2.0)), "1 templates have 1 labels, not 2"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            families.random_templates(**dict(count=1, length=2) | options)
     with pytest.raises(ValueError, match="take an odd length"):
         families.majority_token(4)
