@@ -100,14 +100,9 @@ def simple_train_length():
     ref="Fig. 1 (right), Sec. 6",
     statement=r"\text{the plateau increases monotonically with } \omega",
     tier="slow",
-    expect="inconclusive",
 )
 def simple_omega():
-    """SimpleTask trained to 16, omega = 2, 3 and 4. Control: it decreases.
-
-    Inconclusive at this size: of three seeds two rose, and what is not yet learned at omega = 2
-    hides the trend.
-    """
+    """SimpleTask trained to 16, omega = 2, 3 and 4. Control: it decreases."""
     return rises("simple")
 
 
