@@ -61,7 +61,8 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
 
 def _fit(found: Outcome) -> Markup:
     """Means over sizes on logarithmic axes, the fitted line, and the predicted slopes."""
-    points = [p for p in found.points if all(1e-250 < v < 1e250 for v in p[:2]) and p[2] < 1e250]
+    usable = lambda n, m, s: 1e-250 < n < 1e250 and 1e-250 < m < 1e250 and 0 <= s < 1e250
+    points = [p for p in found.points if usable(*p)]
     if len(points) < 2:
         return Markup("")
     height, top, bottom = 224, 12, 34

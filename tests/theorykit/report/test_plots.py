@@ -1,7 +1,7 @@
 import math
 from xml.etree import ElementTree as xml
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from theorykit.report._plots import _ticks, plot, strip
@@ -36,6 +36,7 @@ def test_any_tightness_can_be_drawn(ratio):
     assert all(-1 <= c <= 400 for c in coordinates(root))
 
 
+@example([(1.0, 1.0, 0.0), (1.0, 1.0, -9e307)], 0.0, 0.0)  # no spread is negative
 @given(st.lists(st.tuples(*[st.floats()] * 3), max_size=5), st.floats(), st.floats())
 def test_whatever_a_run_holds_is_no_traceback(points, estimate, end):
     parsed(holds(points=tuple(points), estimate=estimate, interval=(end, end)))
