@@ -99,7 +99,7 @@ def _bob(
     transformer: Transformer, x: np.ndarray, half: int, groups: Sequence[Sequence[Sequence[Group]]]
 ) -> tuple[Fractions, ...]:
     """Return Bob's activations from his half and the groups."""
-    y = exact_.embedded(transformer, x, half)
+    y = exact_.embedded(transformer, x, np.arange(half, half + x.shape[1]))
     found = [y]
     for layer, per_head in zip(transformer.layers, groups, strict=True):
         total = y
@@ -120,8 +120,7 @@ def _attend(
     hers = [half - g.distance if g.distance is not None else far for g in groups]
     keys = _stacked([g.key for g in groups], exact_.apply(head.K, y, bits))
     values = _stacked([g.total for g in groups], exact_.apply(head.V, y, bits))
-    phi = exact_.scaled(exact_.phis(head, his, [*hers, *his]), bits)[None]
-    a = exact_.scores(transformer, head, y, keys, phi)
+    a = exact_.logits(transformer, head, y, keys, exact_.phis(head, his, [*hers, *his])[None])
     mask = np.concatenate([np.ones((n, len(groups)), int), np.tril(np.ones((n, n), int))], 1)
     w = exact_.weights(transformer, a, mask, half + n)
     count = np.array([g.count for g in groups] + [1] * n)

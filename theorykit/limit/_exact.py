@@ -96,19 +96,18 @@ def run(transformer: Transformer, x: np.ndarray, offset: int, length: int) -> Ru
 
     The length |x| is what logits are scaled with; what comes after the start does not matter.
     """
-    if transformer.precision is None or transformer.scaling != "length":
-        raise ValueError(
-            "exact arithmetic needs a precision and length scaling: without, exponentials are "
-            "no fractions. `forward` takes them as floats."
-        )
-    n, y = x.shape[1], embedded(transformer, x, offset)
+    _rounds(transformer)
+    n = x.shape[1]
+    place = np.arange(1, n + 1)
+    y = embedded(transformer, x, place - 1 + offset)
     causal = np.tril(np.ones((n, n), np.int64))
     found = [y]
     for layer in transformer.layers:
         total = y
         for head in layer.heads:
             if head.V.any():
-                a = logits(transformer, head, y, y, phis(head, range(1, n + 1), range(1, n + 1)))
+                keys = apply(head.K, y, transformer.bits)
+                a = logits(transformer, head, y, keys, phis(head, place, place)[None])
                 w = weights(transformer, a, causal, length)
                 total = total + average(w, apply(head.V, y, transformer.bits))
         y = feed(transformer, layer, total)
@@ -116,10 +115,59 @@ def run(transformer: Transformer, x: np.ndarray, offset: int, length: int) -> Ru
     return Run(tuple(found), apply(transformer.U, y, transformer.bits))
 
 
-def embedded(transformer: Transformer, x: np.ndarray, offset: int) -> Fractions:
-    """Return y^(0) of symbols (strings, n), eq. (1)."""
+def last(transformer: Transformer, x: np.ndarray) -> Fractions:
+    """Return the outputs at the last position of symbols (strings, n), (strings, outputs).
+
+    Attention is causal, so what is computed at a position belongs to a prefix, and prefixes that
+    strings share are computed once.
+    """
+    _rounds(transformer)
+    n, bits = x.shape[1], transformer.bits
+    strings, at, ancestors, leaves = _prefixes(x)
+    y, place = embedded(transformer, x[strings, at], at), np.arange(n)
+    before = (place <= at[:, None])[:, None]
+    for layer in transformer.layers:
+        total = y[:, None]
+        for head in layer.heads:
+            if head.V.any():
+                phi = phis(head, at + 1, place + 1)[:, None]
+                a = logits(transformer, head, y[:, None], apply(head.K, y, bits)[ancestors], phi)
+                w = weights(transformer, a, before, n)
+                total = total + average(w, apply(head.V, y, bits)[ancestors])
+        y = feed(transformer, layer, total)[:, 0]
+    return apply(transformer.U, y[leaves], bits)
+
+
+def _prefixes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distinct prefixes of symbols (strings, n), shortest first.
+
+    **Returns:** `strings` and `at`: (prefixes,), one that begins so, and the place of the end in
+    it; `ancestors`: (prefixes, n), the prefixes of that string; `leaves`: (strings,), the longest.
+    """
+    n = x.shape[1]
+    found = [
+        np.unique(x[:, : i + 1], axis=0, return_index=True, return_inverse=True)[1:]
+        for i in range(n)
+    ]
+    sizes = [len(strings) for strings, _ in found]
+    start = np.cumsum([0, *sizes[:-1]])
+    of = np.stack([s + p.reshape(-1) for s, (_, p) in zip(start, found, strict=True)], 1)
+    strings = np.concatenate([strings for strings, _ in found])
+    return strings, np.repeat(np.arange(n), sizes), of[strings], of[:, -1]
+
+
+def _rounds(transformer: Transformer) -> None:
+    if transformer.precision is None or transformer.scaling != "length":
+        raise ValueError(
+            "exact arithmetic needs a precision and length scaling: without, exponentials are "
+            "no fractions. `forward` takes them as floats."
+        )
+
+
+def embedded(transformer: Transformer, x: np.ndarray, places: np.ndarray) -> Fractions:
+    """Return y^(0) of symbols (...,) at places (...,) that count from 0, eq. (1)."""
     bits = transformer.bits
-    p = scaled(transformer.encodings(x.shape[1], offset), bits)
+    p = scaled(transformer.encodings(int(np.max(places)) + 1), bits)[places]
     y = exactly.add(scaled(transformer.E, bits)[x], p)
     return Fractions(*exactly.lowest(y, np.full((*x.shape, 1), 2**bits, y.dtype)))
 
@@ -136,27 +184,19 @@ def logits(
 ) -> np.ndarray:
     """Return logits a_ij rounded to the precision, times 2^precision, eqs. (2) and (6).
 
-    **Arguments:** `queries`, `keys`: activations y_i and y_j, (strings, n, d) and (strings, m, d);
-    `phi`: (n, m). **Returns:** integers (strings or 1, n, m).
+    **Arguments:** `queries`: activations y_i, (strings, n, d); `keys`: K y_j, (strings, m, r);
+    `phi`: (strings or 1, n, m). **Returns:** integers (strings or 1, n, m).
     """
-    bits = transformer.bits
-    added = scaled(phi, bits)[None]
-    if head.K.any() and head.Q.any():
-        return scores(transformer, head, queries, apply(head.K, keys, bits), added)
-    return _rounded(added, np.full((1, 1, 1), 2**bits), transformer.precision or 0)
-
-
-def scores(
-    transformer: Transformer, head: Head, queries: Fractions, key: Fractions, phi: np.ndarray
-) -> np.ndarray:
-    """Return the rounded logits of queries y_i against keys K y_j, given phi times 2^bits."""
     p, bits = transformer.precision or 0, transformer.bits
+    added = scaled(phi, bits)
+    if not (head.K.any() and head.Q.any()):
+        return _rounded(added, np.full((1, 1, 1), 2**bits), p)
     query = apply(head.Q, queries, bits)
-    products = exactly.matmul(query.numerators, np.swapaxes(key.numerators, 1, 2))
-    under = exactly.multiply(query.denominators, np.swapaxes(key.denominators, 1, 2))
+    products = exactly.matmul(query.numerators, np.swapaxes(keys.numerators, 1, 2))
+    under = exactly.multiply(query.denominators, np.swapaxes(keys.denominators, 1, 2))
     common = exactly.lcm(under, np.full((1, 1, 1), 2**bits))
     number = exactly.add(
-        exactly.multiply(products, common // under), exactly.multiply(phi, common // 2**bits)
+        exactly.multiply(products, common // under), exactly.multiply(added, common // 2**bits)
     )
     return _rounded(number, common, p)
 
@@ -214,11 +254,15 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
     return y + apply(layer.B, Fractions(*exactly.lowest(hidden, below)), bits)
 
 
+BLOCK = 2**13
+"""So many strings run together; of strings in order, neighbours share prefixes."""
+
+
 def accepts(transformer: Transformer, strings: Any) -> Any:
     """Return whether strings are accepted: the last output at the last position exceeds 0.
 
-    In exact arithmetic; strings may have several lengths. One string, text or a tuple of symbols,
-    gives a bool.
+    In exact arithmetic; strings may have several lengths, and are fastest in lexicographic order.
+    One string, text or a tuple of symbols, gives a bool.
     """
     if isinstance(strings, str | tuple):
         return accepts(transformer, [strings])[0]
@@ -226,6 +270,7 @@ def accepts(transformer: Transformer, strings: Any) -> Any:
     lengths = np.array([len(s) for s in strings], int)
     for n in set(lengths.tolist()):
         places = np.flatnonzero(lengths == n)
-        outputs = exact(transformer, [strings[int(k)] for k in places]).outputs
-        found[places] = outputs.numerators[:, -1, -1] > 0
+        for block in np.split(places, range(BLOCK, len(places), BLOCK)):
+            x = np.array([transformer.encode(strings[int(k)]) for k in block])
+            found[block] = last(transformer, x).numerators[:, -1] > 0
     return found

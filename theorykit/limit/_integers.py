@@ -17,7 +17,7 @@ def size(a: np.ndarray) -> int:
 def _pair(a: np.ndarray, b: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """Return both in the smallest kind that holds them and a result within the bound."""
     kind = np.int64 if max(bound, size(a), size(b)) < SMALL else object
-    return a.astype(kind), b.astype(kind)
+    return a.astype(kind, copy=False), b.astype(kind, copy=False)
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ power of two below. So the same object runs in exact arithmetic (`exact`) and in
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -194,7 +195,7 @@ class Transformer:
                     found.append(np.asarray(head.phi.values))
         return found
 
-    @property
+    @functools.cached_property
     def bits(self) -> int:
         """The fractional bits that the parameters need."""
         return max(map(fractional_bits, self.parameters))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from theorykit import crasp, limit
 from theorykit.limit import _integers as exactly
+from theorykit.limit._exact import last
 
 
 def words(n):
@@ -55,6 +56,15 @@ def test_prefixes_of_equal_length_inputs_agree(seed, offset):
     t = drawn(seed)
     last = limit.exact(t, ["aab", "aaa"], offset).layers[-1]
     assert last[0, :3] == last[1, :3]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(1, 2), st.permutations(words(3)))
+def test_a_prefix_that_strings_share_is_run_once_to_the_same_numbers(seed, finite, depth, strings):
+    t = drawn(seed, 6 if finite else None, depth, period=3)
+    outputs = limit.exact(t, strings).outputs[:, -1]
+    assert last(t, np.array([t.encode(s) for s in strings])) == outputs
+    assert (limit.accepts(t, strings) == (outputs.numerators[:, -1] > 0)).all()
 
 
 def test_other_transformers_and_symbols_are_refused():
