@@ -172,8 +172,8 @@ def embedded(transformer: Transformer, x: np.ndarray, places: np.ndarray) -> Fra
     return Fractions(*exactly.lowest(y, np.full((*x.shape, 1), 2**bits, y.dtype)))
 
 
-def phis(head: Head, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
-    """Return phi(j, i) for queries i (down) and keys j (across), float64."""
+def phis(head: Head, queries: Any, keys: Any) -> np.ndarray:
+    """Return phi(j, i) for queries i (n,), down, and keys j (m,), across, float64."""
     if head.phi is None:
         return np.zeros((len(queries), len(keys)))
     return head.phi(np.asarray(keys)[None, :], np.asarray(queries)[:, None])
