@@ -72,7 +72,7 @@ class RunFolder(Folder):
         """
         file = self.path / "plan.json"
         known = _object(file)
-        asked = {c["id"]: dict(c) for c in [*_objects(known.get("claims")), *claims]}
+        asked = {c["id"]: dict(c) for c in [*_claims(known), *claims]}
         machines = _objects(known.get("machines"))
         if machine not in machines:
             machines.append(dict(machine))
@@ -142,16 +142,11 @@ def read_run(path: str | Path) -> Run:
         raise ValueError(f"{path} holds other files and no run.")
     header, plan = _object(folder / "header.json"), _object(folder / "plan.json")
     results, unread = _readable(folder / "results.jsonl")
-    asked = [
-        c
-        for c in _objects(plan.get("claims"))
-        if isinstance(c.get("id"), str) and isinstance(c.get("assumptions") or [], list)
-    ]
     run = Run(
         name=folder.resolve().name,
         header=header,
         machines=_objects(plan.get("machines")),
-        claims={c["id"]: c for c in asked},
+        claims={c["id"]: c for c in _claims(plan)},
         results=results,
         problems=[],
     )
@@ -211,6 +206,15 @@ def _object(file: Path) -> dict[str, Any]:
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _claims(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims of a plan that can be read."""
+    return [
+        c
+        for c in _objects(plan.get("claims"))
+        if isinstance(c.get("id"), str) and isinstance(c.get("assumptions") or [], list)
+    ]
 
 
 # What was found last ------------------------------------------------------------------------

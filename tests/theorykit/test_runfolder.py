@@ -131,6 +131,14 @@ def test_what_cannot_be_read_is_left_out(tmp_path, line, plan):
     assert "The run has no header: version, seed and device are not known." in run.problems
 
 
+@pytest.mark.parametrize("plan", ['{"claims": 3}', '{"claims": [{}, {"id": 3}, null]}', "{"])
+def test_a_damaged_plan_is_written_anew(tmp_path, plan):
+    with RunFolder(tmp_path, HEADER) as folder:
+        (tmp_path / "plan.json").write_text(plan)
+        folder.plan([{"id": "a"}], {"cores": 2})
+    assert read_run(tmp_path).claims == {"a": {"id": "a"}}
+
+
 def test_no_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no run folder"):
         read_run(tmp_path / "nothing")

@@ -87,7 +87,13 @@ def parse(text: str) -> Program:
 
     **Raises:** `ProgramError` with line, column, what was expected and what is there.
     """
-    return _Parser(tokens(text)).program()
+    parser = _Parser(tokens(text))
+    try:
+        return parser.program()
+    except RecursionError:
+        raise parser.error(
+            "expressions nest too deep around here; give some of them names, in lines of their own."
+        ) from None
 
 
 E = TypeVar("E", Boolean, Count)

@@ -138,6 +138,12 @@ def test_errors_say_where_and_what(text):
     assert (found.value.line, found.value.column) == (line, column)
 
 
+@pytest.mark.parametrize("deep", ["(" * 2000 + "true" + ")" * 2000, " and ".join(["true"] * 2000)])
+def test_what_nests_too_deep_is_told_to_be_split(deep):
+    with pytest.raises(crasp.ProgramError, match=r"line 2, column \d+: .* nest too deep"):
+        crasp.parse(f"alphabet: a\nP(i) := {deep}")
+
+
 def test_values_built_in_python_are_checked_too():
     a, count = crasp.Symbol("a"), crasp.Counting(crasp.Symbol("a"))
     with pytest.raises(crasp.ProgramError, match="And needs a Boolean as its right, not a count"):
