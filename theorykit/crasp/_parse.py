@@ -221,14 +221,15 @@ class _Parser:
         sign = self.take(*COMPARISONS)
         if sign is None:
             return left
-        left = self.sort(left, Count, start)
+        left = self.sort(left, Count, start, scope)
         return Compare(sign.text, left, self.typed(self.sum, scope, Count))
 
     def sum(self, scope: tuple[str, ...]) -> Expression:
         start = self.next
         found = self.term(scope)
         while sign := self.take("+", "-"):
-            left, right = self.sort(found, Count, start), self.typed(self.term, scope, Count)
+            left = self.sort(found, Count, start, scope)
+            right = self.typed(self.term, scope, Count)
             found = left + right if sign.text == "+" else left - right
         return found
 
@@ -337,12 +338,16 @@ class _Parser:
         start = self.next
         return self.sort(rule(scope), sort, start)
 
-    def sort(self, found: Expression, sort: type[E], start: Token) -> E:
+    def sort(
+        self, found: Expression, sort: type[E], start: Token, scope: tuple[str, ...] = ()
+    ) -> E:
         """Return an expression of the right sort, or say where another one starts."""
         if isinstance(found, sort):
             return found
         want, got = ("a Boolean", "a count") if sort is Boolean else ("a count", "a Boolean")
-        raise self.error(f"expected {want}, found {got} that starts with {start}.", start)
+        reach = "; `#[...]` takes all that follows, unless it stands in parentheses"
+        more = reach if sort is Count and len(scope) > 1 else ""
+        raise self.error(f"expected {want}, found {got} that starts with {start}{more}.", start)
 
 
 def _unquote(text: str) -> str:
