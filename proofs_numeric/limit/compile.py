@@ -20,7 +20,7 @@ SHARES = [Fraction(k, 4) for k in range(5)]
 def mistakes(p, compiled, longest):
     """Return strings on which a program and a transformer differ, in exact arithmetic."""
     for n in range(longest + 1):
-        strings = words(p.alphabet, n)
+        strings = list(itertools.product(p.alphabet, repeat=n))  # symbols such as SOS are long
         same = compiled.accepts(strings) == p.accepts(strings)
         if not same.all():
             return [strings[int(np.flatnonzero(~same)[0])]]
