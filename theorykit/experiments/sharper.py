@@ -193,7 +193,8 @@ def perturbation(setting: Setting) -> Finding:
     from theorykit import boolean, sharpness
 
     mesh, rows = MESHES[setting.size], []
-    for T, d, s in itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities):
+    classes = itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities)
+    for number, (T, d, s) in enumerate(classes):
         setting.say(f"T = {T}, degree {d}, sparsity {s}")
         seeds = range(setting.seed, setting.seed + mesh.functions)
         networks = [boolean.transformer(boolean.random(T, d, s, seed)) for seed in seeds]
@@ -201,28 +202,32 @@ def perturbation(setting: Setting) -> Finding:
         inputs = few if mesh.inputs < 2**T else boolean.bits(T)
         found = sharpness.perturbed(
             networks, inputs.astype(np.float32), sigmas=mesh.sigmas,
-            key=jax.random.key(setting.seed), draws=mesh.draws,
+            key=jax.random.fold_in(jax.random.key(setting.seed), number), draws=mesh.draws,
         )  # fmt: skip
         base = found.unperturbed[:, None]
-        loss = found.losses.mean(-1) * 2 / np.square(mesh.sigmas)
+        loss = 2 * found.losses / (np.square(mesh.sigmas) * base)[..., None]
         for i, sigma in enumerate(mesh.sigmas):
             rows.append({
                 "T": T, "degree": d, "sparsity": s, "sigma": sigma,
                 "trace": round(float(base.mean()), 2),
                 "worst excess / trace": round(float((found.excess() / base.mean())[i]), 4),
-                "2 loss / sigma^2 / trace": round(float((loss / base)[:, i].mean()), 3),
+                "2 loss / sigma^2 / trace": round(float(loss[:, i].mean()), 3),
+                "+-": round(float(loss[:, i].std(ddof=1) / np.sqrt(loss[:, i].size)), 3),
             })  # fmt: skip
     at = lambda what, sigma: [r[what] for r in rows if r["sigma"] == sigma]
     worst = {s: max(at("worst excess / trace", s)) for s in mesh.sigmas}
     ratio = {s: float(np.mean(at("2 loss / sigma^2 / trace", s))) for s in mesh.sigmas}
+    error = {s: float(np.linalg.norm(at("+-", s)) / len(at("+-", s))) for s in mesh.sigmas}
     summary = (
         "The largest excess of the perturbed trace, a part of the trace: "
         + ", ".join(f"{v:.2g} at sigma = {s:.2g}" for s, v in worst.items())
         + "; the perturbed loss is "
-        + ", ".join(f"{v:.2f}" for v in ratio.values())
+        + ", ".join(f"{v:.2f} +- {error[s]:.2f}" for s, v in ratio.items())
         + " times sigma^2 / 2 times the trace. The paper: the excess is small beside its bound."
     )
-    return Finding(summary, rows, {"worst": worst, "loss": ratio}, functools.partial(_draw, rows))
+    return Finding(
+        summary, rows, {"worst": worst, "loss": ratio, "+-": error}, functools.partial(_draw, rows)
+    )
 
 
 def _draw(rows: list[dict[str, Any]], file: Path) -> None:
