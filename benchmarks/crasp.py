@@ -5,8 +5,8 @@
 `evaluate`: the Dyck-1 program on random strings, all verdicts, compiled beforehand; `from_text`
 takes a list of str and `from_symbols` the array that they are turned into. `interpret` is the
 direct interpreter on `interpreted` of the strings, scaled up. `compile_check`: every shipped
-program with at most three symbols against its Limit Transformer in exact arithmetic, on all
-strings up to `longest` over two symbols, or over three as long as there are no more of them.
+program against its Limit Transformer in exact arithmetic, on all strings up to `longest` over two
+symbols, or over more as long as there are no more of them.
 `refute`: seconds a program, of random programs for PARITY and for Sigma* b e*.
 """
 
@@ -53,12 +53,10 @@ def compile_check(longest: int) -> dict:
     for name in crasp.library():
         program = crasp.load(name)
         symbols = len(program.alphabet)
-        if symbols > 3:
-            continue
         start = time.perf_counter()
         compiled = crasp.compile(program)
         for n in range(int(longest * math.log(2) / math.log(symbols)) + 1):
-            strings = ["".join(w) for w in itertools.product(program.alphabet, repeat=n)]
+            strings = list(itertools.product(program.alphabet, repeat=n))
             if (compiled.accepts(strings) != program.accepts(strings)).any():
                 raise AssertionError(f"{name} differs from its transformer at length {n}.")
             total += len(strings)
