@@ -251,14 +251,15 @@ def rounded_keys():
     """Keys rounded to any fixed p' do not give the rounded logits: y may be near a boundary.
 
     With p = 0 and q = 1; the member is the largest p' that is tried, each on all shares y = c / j
-    with j up to 64. Control: q = 2.
+    with j up to 64. For q = 2 one bit is enough, since boundaries of 2 y then are among the rounded
+    keys' own. Control: q = 3.
     """
     near = lambda v: (2 * v + 1) // 2  # to the nearest integer, ties upward
     coarse = lambda y, bits: Fraction(near(y * math.prod([2] * bits)), math.prod([2] * bits))
     shares = sorted({Fraction(c, j) for j in range(1, 65) for c in range(j + 1)})
     same = lambda q, bits: all(near(q * coarse(y, bits)) == near(q * y) for y in shares)
     some = lambda q: lambda most: any(same(q, bits) for bits in range(1, most + 1))
-    return exhaustive(predicate=some(1), universe=[4], control=dict(predicate=some(2)))
+    return exhaustive(predicate=some(1), universe=[4], control=dict(predicate=some(3)))
 
 
 INDICES = [
