@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import itertools
 import pkgutil
 import sys
 import time
@@ -234,10 +235,20 @@ def _weigh(outcome: Outcome, control: Verdict | None) -> tuple[Verdict, str]:
     if outcome.verdict != Verdict.holds or control == Verdict.refuted:
         return outcome.verdict, outcome.note
     if control is None:
-        why = "There is no control, so nothing shows that the check could have failed."
+        why = (
+            "There is no control, so nothing shows that the check could have failed; give a false "
+            "neighbour, as in control=dict(rhs=...)."
+        )
     else:
-        why = f"The control, a false statement, was not refuted ({control}): no power."
+        why = (
+            f"The control was not refuted ({control}), so nothing shows that this check finds what "
+            "is false; if the control is true, choose a falser one."
+        )
     return Verdict.inconclusive, f"{why} {outcome.note}".strip()
+
+
+TRACED = {"TracerArrayConversionError", "TracerBoolConversionError", "ConcretizationTypeError"}
+"""JAX's errors for functions that it cannot trace, by name: importing them would import JAX."""
 
 
 def explain(error: BaseException, file: Path | None = None) -> str:
@@ -249,6 +260,11 @@ def explain(error: BaseException, file: Path | None = None) -> str:
     message = " ".join(str(error).split()) or "no message"
     if len(message) > 600:
         message = message[:600] + " ..."
+    if type(error).__name__ in TRACED:
+        message = (
+            "JAX cannot trace this; write it with jax.numpy (jnp.where instead of `if`), or give "
+            "the check traceable=False"
+        )
     where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
     return f"{type(error).__name__}: {message}{where}"
 
@@ -298,7 +314,8 @@ def select(patterns_or_files: Iterable[str] = (), tier: str = "all") -> list[Cla
 
     **Arguments:** `patterns_or_files`: names ending in `.py` are files of claims, everything else
     is a shell pattern over the ids of shipped claims and of those files; none means all that is
-    shipped. `tier`: "fast", "slow" or "all".
+    shipped. A file gives all its claims, unless a pattern names some of them. `tier`: "fast",
+    "slow" or "all".
 
     **Raises:** `ValueError` for a pattern or file without claims, or an unknown tier.
     """
@@ -307,14 +324,20 @@ def select(patterns_or_files: Iterable[str] = (), tier: str = "all") -> list[Cla
     wanted = [str(p) for p in patterns_or_files]
     files = [p for p in wanted if p.endswith(".py")]
     patterns = [p for p in wanted if not p.endswith(".py")]
-    chosen = [c for path in files for c in load(path)]
+    groups = [load(path) for path in files]
+    chosen: list[Claim] = []
     if patterns or not wanted:
-        known = [*shipped(), *chosen]
+        known = [*shipped(), *itertools.chain(*groups)]
         for pattern in patterns or ["*"]:
             matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
             if patterns and not matches:
-                raise ValueError(f"no claim matches {pattern!r}; `theorykit list` shows their ids.")
+                raise ValueError(
+                    f"no claim matches {pattern!r}; `theorykit list` shows the ids that ship, "
+                    "`theorykit list FILE` those of a file."
+                )
             chosen += matches
+    named = {c.id for c in chosen}
+    chosen += [c for group in groups if not named & {c.id for c in group} for c in group]
     unique = sorted({c.id: c for c in chosen}.values(), key=lambda c: c.id)
     kept = [c for c in unique if tier in ("all", c.tier)]
     if wanted and not kept:

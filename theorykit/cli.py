@@ -13,6 +13,7 @@ from rich.console import Console
 
 from theorykit import report
 from theorykit.claims import explain, float64, select
+from theorykit.fingerprint import fingerprint
 from theorykit.folders import write_atomically
 from theorykit.results import Result
 from theorykit.runfolder import read_run, recall
@@ -129,7 +130,10 @@ def _show(
     except Exception as error:
         described = f"cannot be built: {explain(error, claim.file)}"
     out = report.console()
-    for part in report.claim_page(claim, described, recall().get(id)):
+    last = recall().get(id)
+    if last is not None and last.get("fingerprint") != fingerprint(claim):
+        last = None  # of another file's claim, or of this one before it was edited
+    for part in report.claim_page(claim, described, last):
         out.print(part)
     return 0
 

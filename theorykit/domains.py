@@ -391,7 +391,7 @@ def inputs(**arguments: Any) -> Inputs:
     say) is a setting that only the functions see.
     """
     domains = {k: v for k, v in arguments.items() if isinstance(v, Domain)}
-    sizes = {k: (v if isinstance(v, tuple) else (v,)) for k, v in arguments.items()}
+    sizes = {k: tuple(v) if isinstance(v, tuple | list) else (v,) for k, v in arguments.items()}
     sizes = {k: v for k, v in sizes.items() if k not in domains}
     for name, values in sizes.items():
         if not values:

@@ -225,16 +225,25 @@ def _last_file() -> Path:
     return Path(base).expanduser() / "theorykit" / "last.json"
 
 
-def remember(results: list[Result], header: Mapping[str, Any]) -> None:
+def remember(
+    results: list[Result], header: Mapping[str, Any], fingerprints: Mapping[str, str]
+) -> None:
     """Keep each claim's last result in the user's cache; a cache that fails is no failure."""
     with contextlib.suppress(OSError, ValueError):
         file = _last_file()
         file.parent.mkdir(parents=True, exist_ok=True)
         known = recall()
-        known.update({r.id: {"header": dict(header), "result": r.json()} for r in results})
+        known |= {
+            r.id: {
+                "header": dict(header),
+                "fingerprint": fingerprints.get(r.id),
+                "result": r.json(),
+            }
+            for r in results
+        }
         write_atomically(file, json.dumps(known, allow_nan=False))
 
 
 def recall() -> dict[str, dict[str, Any]]:
-    """Return what `remember` kept: claim id -> its run's header and its result's JSON."""
+    """Return what `remember` kept, by claim id: header of the run, fingerprint, result (JSON)."""
     return _object(_last_file())

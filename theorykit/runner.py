@@ -76,7 +76,7 @@ def run_selected(
         try:
             run_claims(claims, seed, folder, keep, on_progress)
         finally:
-            remember(results, head)
+            remember(results, head, {c.id: fingerprint(c) for c in claims})
     return sorted(results, key=lambda r: r.id)
 
 

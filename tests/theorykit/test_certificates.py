@@ -35,7 +35,7 @@ def test_a_refuted_inequality_is_certified_at_its_witness(trial):
     assert found.certificate.rhs.startswith("0.5")
 
 
-def test_a_violation_that_is_only_rounding_is_not_certified(trial):
+def test_a_violation_that_is_only_rounding_is_none(trial):
     """sin^2 + cos^2 = 1 is exact, and float64 says otherwise in its last digit."""
     found = inequality(
         lhs=lambda x: jnp.abs(jnp.sin(x) ** 2 + jnp.cos(x) ** 2 - 1),
@@ -45,9 +45,34 @@ def test_a_violation_that_is_only_rounding_is_not_certified(trial):
         tol=0.0,
         **LIGHT,
     ).test(trial)
+    assert found.verdict == Verdict.inconclusive
+    assert found.witness is None
+    assert "floats cancel" in found.note
+
+
+def commuted(proof=None, extra=0.0):
+    """tr(AB - BA) = 0, where floats cancel to less than the floor allows."""
+    return identity(
+        lhs=lambda A, B: jnp.trace(A @ B - B @ A) + extra * A[0, 0],
+        rhs=lambda A: 0 * A[0, 0],
+        over=inputs(A=reals("3 3"), B=reals("3 3")),
+        proof=proof,
+    )
+
+
+def test_a_true_identity_is_not_refuted_by_cancellation(trial):
+    found = commuted().test(trial)
+    assert found.verdict == Verdict.inconclusive
+    assert "floats cancel" in found.note
+    found = commuted(as_polynomials()).test(trial)
+    assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
+
+
+def test_a_small_violation_is_told_from_cancellation(trial):
+    found = commuted(extra=1e-12).test(trial)
+    assert (found.verdict, found.evidence) == (Verdict.refuted, Evidence.certified)
+    found = commuted(as_polynomials(), extra=1e-12).test(trial)
     assert found.verdict == Verdict.refuted
-    assert found.evidence != Evidence.certified
-    assert "Not certified" in found.note
 
 
 def test_a_refuted_identity_names_the_worst_entry(trial):

@@ -212,6 +212,14 @@ def test_selection(registry, tmp_path, monkeypatch):
     assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
 
 
+def test_a_pattern_chooses_among_the_claims_of_a_file(registry, monkeypatch, tmp_path):
+    file = str(write(tmp_path / "mine.py"))
+    monkeypatch.setattr(claims, "shipped", lambda: [])
+    both = [c.id for c in select([file])]
+    assert len(both) == 2
+    assert [c.id for c in select(["my.s*", file])] == ["my.second"]
+
+
 def test_a_fingerprint_follows_the_claim_and_its_helpers_only(registry, tmp_path):
     marks = lambda **kw: [fingerprint(c) for c in load(write(tmp_path / "mine.py", **kw))]
     first, second = marks()

@@ -232,11 +232,13 @@ def test_list_and_show(command, quick):
     assert [c["id"] for c in json.loads(out)["claims"]] == ["q.moved", "q.one"]
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
-    assert "no result yet" in out
+    assert "no result of this claim as it is now" in out
     command("verify", "quick.py", "--seed", 3)
     code, out, _ = command("show", "q.one", "quick.py")
     for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
         assert words in out
+    quick.write_text(quick.read_text().replace("n < 3", "n < 4"))
+    assert "no result of this claim as it is now" in command("show", "q.one", "quick.py")[1]
 
 
 def test_a_run_is_reported(command, quick):

@@ -81,13 +81,13 @@ def test_one_process_at_a_time(tmp_path):
 
 
 def test_last_results_are_kept_claim_by_claim(monkeypatch, tmp_path):
-    remember([result("a")], HEADER)
-    remember([result("b")], HEADER)
+    remember([result("a")], HEADER, {"a": "f"})
+    remember([result("b")], HEADER, {"b": "g"})
     assert set(recall()) == {"a", "b"}
-    assert recall()["a"]["header"] == HEADER
+    assert (recall()["a"]["header"], recall()["b"]["fingerprint"]) == (HEADER, "g")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")
-    remember([result("a")], HEADER)
+    remember([result("a")], HEADER, {"a": "f"})
     assert recall() == {}
 
 

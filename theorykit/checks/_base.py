@@ -55,6 +55,26 @@ class Check(abc.ABC):
     alternatives: ClassVar[tuple[str, ...]] = ()
     """Fields of which a check has exactly one: a control that names one drops the other."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is not a function where one is needed, a domain or a control that is none."""
+        from theorykit.domains import Inputs
+
+        if not isinstance(self.control, Mapping | None):
+            raise ClaimError(
+                "a control is a dict of the fields that it replaces, as in control=dict(rhs=...), "
+                f"not {self.control!r}."
+            )
+        for name in ("lhs", "rhs", "predicate", "measure", "statistic", "build"):
+            value = getattr(self, name, None)
+            if value is not None and not callable(value):
+                raise ClaimError(f"{name} is a function, such as lambda: {value!r}, not {value!r}.")
+        over = getattr(self, "over", None)
+        if over is not None and not isinstance(over, Inputs):
+            raise ClaimError(
+                "over is a domain for each argument by name, as in "
+                f"over=inputs(S=reals('T'), T=(2, 4)), not {type(over).__name__}."
+            )
+
     @abc.abstractmethod
     def test(self, trial: Trial) -> Outcome:
         """Try the claim; called in a float64 scope."""

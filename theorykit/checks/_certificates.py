@@ -1,7 +1,7 @@
 """From a float to a proof: enclose a witness, prove a claim on a box or as polynomials."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from theorykit.results import Certificate, Evidence, Outcome, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)
 
-Excess = Callable[[Balls, Balls], np.ndarray]
-"""A lower bound of how far two enclosed sides violate the claim, entry by entry."""
+Excess = Callable[[Balls, Balls], tuple[np.ndarray, np.ndarray]]
+"""How far two enclosed sides violate the claim, entry by entry: a lower and an upper bound."""
 
 
 def enclosed(sides: Sides, parameters: Case, bits: int) -> tuple[Balls, Balls]:
@@ -32,17 +32,21 @@ def enclosed(sides: Sides, parameters: Case, bits: int) -> tuple[Balls, Balls]:
 
 
 def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:
-    """Return the refutation graded `certified` if its violation is certain at some precision."""
-    why = ""
+    """Return the refutation graded `certified` if its violation is certain at some precision.
+
+    Where it is certain that there is none, or none of a thousandth of what floats show, that was
+    rounding, and the outcome is `inconclusive`.
+    """
+    why, rounding = "", False
     for bits in PRECISIONS:
         try:
             left, right = enclosed(sides, point, bits)
-            beyond = excess(left, right)
+            least, most = excess(left, right)
         except (NotCertifiable, ValueError) as error:
             why = str(error)
             continue
-        if beyond.max(initial=0.0) > 0:
-            entry = int(np.argmax(beyond))
+        if least.max(initial=0.0) > 0:
+            entry = int(np.argmax(least))
             certificate = Certificate(
                 how="Both sides are enclosed at the witness, and the violation is certain.",
                 where=written(point, sides.sizes),
@@ -55,7 +59,40 @@ def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess)
                 outcome, evidence=Evidence.certified, certificate=certificate
             )
         why = "the enclosures do not separate the sides"
+        rounding = most.max(initial=-np.inf) <= 1e-3 * _gap(outcome)
+        if most.max(initial=-np.inf) <= 0:
+            break
+    if rounding:
+        return dataclasses.replace(
+            outcome,
+            verdict=Verdict.inconclusive,
+            witness=None,
+            note=f"In float64 {outcome.note.rstrip('.')} at {written(point, sides.sizes)}, but "
+            "ball arithmetic finds no such violation there: floats cancel. Set `floor` to the size "
+            "of what cancels, or write the sides so that less does.",
+        )
     return dataclasses.replace(outcome, note=f"{outcome.note} Not certified: {why.rstrip('.')}.")
+
+
+def _gap(outcome: Outcome) -> float:
+    """Return how far apart the sides are in floats at the witness; infinity is none."""
+    witness = outcome.witness
+    if witness is None or witness.lhs is None or witness.rhs is None:
+        return 0.0
+    gap = abs(witness.lhs - witness.rhs)
+    return gap if np.isfinite(gap) else 0.0
+
+
+def certify_first(
+    violation: Callable[[Case], Outcome], sides: Sides, points: Sequence[Case], excess: Excess
+) -> Outcome:
+    """Return the refutation at the first point where it stands, else what is said of the first."""
+    seen: list[Outcome] = []
+    for point in points:
+        seen.append(certify_witness(violation(point), sides, point, excess))
+        if seen[-1].verdict is Verdict.refuted:
+            return seen[-1]
+    return seen[0]
 
 
 def written(point: Case, sizes: Sizes) -> str:
@@ -207,7 +244,7 @@ def proved_on_box(
         found = proof.prove(sides, sides.trial.progress)
         pieces += found.boxes
         if found.point is not None and found.lhs is not None and found.rhs is not None:
-            beyond = excess(found.lhs, found.rhs)
+            beyond, _ = excess(found.lhs, found.rhs)
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
             if not beyond.max(initial=0.0) > 0:
                 note = (
@@ -222,7 +259,10 @@ def proved_on_box(
             )
             return certify_witness(refuted, sides, point, excess)
         if found.status != "proved":
-            note = f"Not proved for {proof.text(over)}: {found}."
+            note = (
+                f"Not proved for {proof.text(over)}: {found}; a smaller box or a larger budget may "
+                "do."
+            )
             return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
     return dataclasses.replace(
         outcome,
@@ -250,7 +290,7 @@ def proved_as_polynomials(
             return dataclasses.replace(outcome, note=f"{outcome.note} Not proved: {error}")
         if not same:
             return dataclasses.replace(
-                outcome, note=f"{outcome.note} The two polynomials differ, within rounding."
+                outcome, note=f"{outcome.note} Not proved: the polynomials differ, within rounding."
             )
     return dataclasses.replace(
         outcome,

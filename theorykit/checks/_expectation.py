@@ -48,7 +48,8 @@ class Expectation(Check):
     evidence = Evidence.sampled
     alternatives = ("value", "at_most", "at_least")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.chosen()
         if self.replicates < 2 or not 0 < self.error < 1 or self.within < 0:
             raise ValueError(

@@ -39,7 +39,8 @@ class Experiment(Check):
     evidence = Evidence.trained
     alternatives = ("at_most", "at_least", "between")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        super().__post_init__()
         target = getattr(self, self.chosen())
         ends = np.atleast_1d(np.asarray(target, float))
         if np.isnan(ends).any() or (ends[-1] < ends[0]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import AsPolynomials, certify_witness, proved_as_polynomials
+from theorykit.checks._certificates import AsPolynomials, certify_first, proved_as_polynomials
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
@@ -65,7 +65,12 @@ class Identity(Check):
             largest = max(largest, float(error.max()))
             if largest > self.tol:
                 worst = int(np.argmax(error))
-                return self._refuted(sides, points[worst], error[worst], grade, tried)
+                found = self._refuted(sides, points[worst], error[worst], grade, tried)
+                if found.verdict is Verdict.refuted or trial.is_control:
+                    return found
+                held = Outcome(Verdict.holds, grade, tried, found.note, estimate=largest)
+                proved = self._proved(held, trial)
+                return proved if proved.evidence is Evidence.certified else found
             trial.progress((number + 1) / len(settings))
         note = f"Largest relative error {largest:.1e}."
         found = Outcome(Verdict.holds, grade, tried, note, estimate=largest)
@@ -83,11 +88,16 @@ class Identity(Check):
     def _sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
 
-    def _surely(self, left: Balls, right: Balls) -> np.ndarray:
-        """Return by how much the balls differ, tolerance taken off, at least."""
+    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much the balls differ, tolerance taken off, at least and at most."""
         pairs = list(zip(left.array, right.array, strict=True))
-        size = max(self.floor, *(float_above(abs(x)) for pair in pairs for x in pair))
-        return np.array([float_below(abs(a - b) - self.tol * size) for a, b in pairs])
+        scale = lambda end: max(self.floor, *(end(abs(x)) for pair in pairs for x in pair))
+        most, least = self.tol * scale(float_above), self.tol * scale(float_below)
+        away = [abs(a - b) for a, b in pairs]
+        return (
+            np.array([float_below(d - most) for d in away]),
+            np.array([float_above(d - least) for d in away]),
+        )
 
     def _measure(self, sides: Sides, points: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
         left, right = sides.evaluate(points)
@@ -107,26 +117,28 @@ class Identity(Check):
     def _refuted(
         self, sides: Sides, point: Case, error: float, grade: Evidence, tried: int
     ) -> Outcome:
-        if not sides.trial.is_control:
-            # The error may fall while the point gets simpler, but not to near the tolerance.
-            enough = max(self.tol, min(error / 100, 1e-3))
+        if sides.trial.is_control:
+            return self._violation(sides, point, grade, tried)
+        # The error may fall while the point gets simpler, but not to near the tolerance.
+        enough = max(self.tol, min(error / 100, 1e-3))
 
-            def refutes(cases: Sequence[Case]) -> np.ndarray:
-                left, right = sides.evaluate(cases)
-                nan = (np.isnan(left) | np.isnan(right)).any(axis=1)
-                return (self._errors(left, right)[0] > enough) & ~nan
+        def refutes(cases: Sequence[Case]) -> np.ndarray:
+            left, right = sides.evaluate(cases)
+            nan = (np.isnan(left) | np.isnan(right)).any(axis=1)
+            return (self._errors(left, right)[0] > enough) & ~nan
 
-            point = shrink(point, refutes, self.over.contains)
-        left, right = sides.evaluate([point])
-        worst, entry = self._errors(left, right)
+        # A simple point may be one where only floats violate it.
+        points = (shrink(point, refutes, self.over.contains), point)
+        violation = lambda p: self._violation(sides, p, grade, tried)
+        return certify_first(violation, sides, points, self._excess)
+
+    def _violation(self, sides: Sides, point: Case, grade: Evidence, tried: int) -> Outcome:
+        worst, entry = self._errors(*sides.evaluate([point]))
         witness = sides.witness(point, int(entry[0]))
         note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
-        found = Outcome(
+        return Outcome(
             Verdict.refuted, grade, tried, note, estimate=float(worst[0]), witness=witness
         )
-        if sides.trial.is_control:
-            return found
-        return certify_witness(found, sides, point, self._surely)
 
     def describe(self) -> str:
         """Return the domain and the budget."""

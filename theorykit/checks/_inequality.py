@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theorykit.certify import Balls, float_below
+from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import OnBox, certify_witness, proved_on_box
+from theorykit.checks._certificates import OnBox, certify_first, proved_on_box
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
@@ -109,16 +109,19 @@ class Inequality(Check):
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
         if self.proof is None:
             return found
-        return proved_on_box(found, self.proof, lambda s: self._sides(s, trial), self._surely)
+        return proved_on_box(found, self.proof, lambda s: self._sides(s, trial), self._excess)
 
     def _sides(self, sizes: Sizes, trial: Trial) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
 
-    def _surely(self, left: Balls, right: Balls) -> np.ndarray:
-        """Return by how much the balls violate the inequality, tolerance included, at least."""
+    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much the balls violate the inequality beyond tolerance: bounds."""
         pairs = zip(left.array, right.array, strict=True)
         beyond = [a - b - self.tol * (abs(a) + abs(b)) - self.floor for a, b in pairs]
-        return np.array([float_below(x) for x in beyond])
+        return (
+            np.array([float_below(x) for x in beyond]),
+            np.array([float_above(x) for x in beyond]),
+        )
 
     def _measure(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
@@ -156,18 +159,20 @@ class Inequality(Check):
         seen: "_Tightest",
     ) -> Outcome:
         ratio, tightest = seen.ratio, seen.witness()
-        if not sides.trial.is_control:
-            # A hundredth of the gap must survive, or shrinking would end at a near-equality.
-            ignored = _Tightest()
-            refutes = lambda cs: self._measure_quietly(sides, cs, ignored) > margin / 100
-            point = shrink(point, refutes, self.over.contains)
-        _, entry = self._measure(sides, [point], _Tightest())
-        witness = sides.witness(point, int(entry[0]))
-        note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
-        found = Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+
+        def violation(point: Case) -> Outcome:
+            _, entry = self._measure(sides, [point], _Tightest())
+            witness = sides.witness(point, int(entry[0]))
+            note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
+            return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+
         if sides.trial.is_control:
-            return found
-        return certify_witness(found, sides, point, self._surely)
+            return violation(point)
+        # A hundredth of the gap must survive, or shrinking would end at a near-equality.
+        refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest()) > margin / 100
+        # A simple point may be one where only floats violate it.
+        points = (shrink(point, refutes, self.over.contains), point)
+        return certify_first(violation, sides, points, self._excess)
 
     def _measure_quietly(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"

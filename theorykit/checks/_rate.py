@@ -49,8 +49,12 @@ class Rate(Check):
     evidence = Evidence.fitted
     alternatives = ("exponent", "at_most", "at_least", "between")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.chosen()
+        names = list(inspect.signature(self.measure).parameters)
+        if "key" in names[1:2]:
+            raise ValueError(f"measure takes (key, n) in this order, not ({', '.join(names)}).")
         if len(set(self.at)) < max(3, len(self.at)) or min(self.at) <= 0:
             raise ValueError(
                 f"a rate needs at least three different positive sizes, not at={self.at}."

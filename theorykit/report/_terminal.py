@@ -70,10 +70,14 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def details(results: Sequence[Result]) -> list[RenderableType]:
-    """Return a block for every refutation, then for every other verdict that has a reason."""
+    """Return a block for every refutation, then for every other verdict that has a reason.
+
+    At the end is what holds without the proof that was asked for.
+    """
     refuted = [r for r in results if r.verdict == Verdict.refuted]
     unclear = [r for r in results if r.verdict in (Verdict.inconclusive, Verdict.error)]
-    return [block(r) for r in [*refuted, *unclear]]
+    unproved = [r for r in results if r.verdict == Verdict.holds and "Not proved" in r.note]
+    return [block(r) for r in [*refuted, *unclear, *unproved]]
 
 
 def block(result: Result) -> RenderableType:
@@ -176,7 +180,7 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     if source is not None:
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
     if last is None:
-        page.append(Text("no result yet; `theorykit verify` makes one"))
+        page.append(Text("no result of this claim as it is now; `theorykit verify` makes one"))
         return page
     result = Result.from_json(last["result"])
     head = last["header"]
