@@ -251,6 +251,24 @@ def test_a_control_may_name_another_target():
     assert check.controlled().value is None
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (dict(lhs=0), "lhs is a function, such as lambda: 0, not 0"),
+        (dict(over=reals("T")), "over is a domain for each argument by name, .* not Reals"),
+        (dict(control=lambda x: x), r"a control is a dict .* control=dict\(rhs=...\), not <"),
+    ],
+)
+def test_fields_of_the_wrong_kind_are_refused(wrong, words):
+    fine = dict(lhs=lambda x: x, rhs=lambda x: x, over=inputs(x=reals()))
+    with pytest.raises(ClaimError, match=words):
+        identity(**(fine | wrong))
+
+
+def test_sizes_may_be_a_list():
+    assert inputs(x=reals("T"), T=[2, 4]).settings() == [dict(T=2), dict(T=4)]
+
+
 def test_a_control_of_unknown_fields_is_refused():
     check = identity(lhs=lambda: 1.0, rhs=lambda: 1.0, control={"bound": 2})
     with pytest.raises(ValueError, match="cannot replace bound"):
