@@ -66,7 +66,8 @@ def summary(results: Sequence[Result]) -> str:
     parts = [f"{n} {v.value}" for v, n in counts.items() if n]
     moved = sum(r.moved for r in results)
     end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
-    return f"{len(results)} claims: {', '.join(parts) or 'none'}{end}."
+    count = "1 claim" if len(results) == 1 else f"{len(results)} claims"
+    return f"{count}: {', '.join(parts) or 'none'}{end}."
 
 
 def details(results: Sequence[Result]) -> list[RenderableType]:
