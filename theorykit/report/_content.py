@@ -100,7 +100,8 @@ class Entry:
     @property
     def command(self) -> str:
         """The command that repeats the verdict."""
-        words = ["theorykit", "verify", str(self.asked.get("file") or self.id)]
+        words = ["theorykit", "verify", self.id]
+        words += [str(self.asked["file"])] if self.asked.get("file") else []
         words += [] if self.tier in ("", "fast") else ["--tier", self.tier]
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         return shlex.join(words)
