@@ -1,5 +1,6 @@
 """What the engine certifies: witnesses, proofs, exhaustive checks; and how it is repeated."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -66,6 +67,12 @@ def test_a_true_identity_is_not_refuted_by_cancellation(trial):
     assert "floats cancel" in found.note
     found = commuted(as_polynomials()).test(trial)
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
+
+
+def test_a_control_does_not_fall_by_cancellation(trial):
+    control = dataclasses.replace(trial, is_control=True)
+    assert commuted().test(control).verdict == Verdict.inconclusive
+    assert commuted(extra=1e-12).test(control).verdict == Verdict.refuted
 
 
 def test_a_small_violation_is_told_from_cancellation(trial):

@@ -7,7 +7,12 @@ import numpy as np
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import AsPolynomials, certify_first, proved_as_polynomials
+from theorykit.checks._certificates import (
+    AsPolynomials,
+    certify_first,
+    fallen_control,
+    proved_as_polynomials,
+)
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
@@ -118,7 +123,8 @@ class Identity(Check):
         self, sides: Sides, point: Case, error: float, grade: Evidence, tried: int
     ) -> Outcome:
         if sides.trial.is_control:
-            return self._violation(sides, point, grade, tried)
+            found = self._violation(sides, point, grade, tried)
+            return fallen_control(found, sides, point, self._excess)
         # The error may fall while the point gets simpler, but not to near the tolerance.
         enough = max(self.tol, min(error / 100, 1e-3))
 

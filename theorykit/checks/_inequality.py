@@ -8,7 +8,7 @@ import numpy as np
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import OnBox, certify_first, proved_on_box
+from theorykit.checks._certificates import OnBox, certify_first, fallen_control, proved_on_box
 from theorykit.checks._sides import NOTHING, Side, Sides
 from theorykit.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
@@ -167,7 +167,7 @@ class Inequality(Check):
             return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
 
         if sides.trial.is_control:
-            return violation(point)
+            return fallen_control(violation(point), sides, point, self._excess)
         # A hundredth of the gap must survive, or shrinking would end at a near-equality.
         refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest()) > margin / 100
         # A simple point may be one where only floats violate it.
