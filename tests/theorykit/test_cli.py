@@ -252,7 +252,11 @@ def test_a_run_is_reported(command, quick):
     assert "### Moved since run\n\nNothing." in out
     assert r"\begin{longtable}" in quick.with_name("run.tex").read_text()
     page = (quick.parent / "a" / "b" / "index.html").read_text()
-    for words in ("Small numbers are small.", "theorykit verify q.one quick.py --seed 3", "n &lt; 2"):
+    for words in (
+        "Small numbers are small.",
+        "theorykit verify q.one quick.py --seed 3",
+        "n &lt; 2",
+    ):
         assert words in page
     code, _, err = command("report", "run", "--html", "run.tex")
     assert code == 2
