@@ -7,7 +7,7 @@ import platform
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +69,14 @@ def run_selected(
         if on_result is not None:
             on_result(result)
 
-    head = header(seed)
+    head, marks = header(seed), {claim.id: fingerprint(claim) for claim in claims}
     with RunFolder(run, head) if run is not None else contextlib.nullcontext() as folder:
         if folder is not None:
             folder.plan(map(asked, claims), machine())
         try:
-            run_claims(claims, seed, folder, keep, on_progress)
+            run_claims(claims, marks, seed, folder, keep, on_progress)
         finally:
-            remember(results, head, {c.id: fingerprint(c) for c in claims})
+            remember(results, head, marks)
     return sorted(results, key=lambda r: r.id)
 
 
@@ -125,6 +125,7 @@ def as_json(head: dict[str, Any], results: Iterable[Result]) -> dict[str, Any]:
 
 def run_claims(
     claims: Sequence[Claim],
+    marks: Mapping[str, str],
     seed: int,
     folder: RunFolder | None,
     keep: Callable[[Result], None],
@@ -133,10 +134,11 @@ def run_claims(
 ) -> None:
     """Run claims in threads; results arrive in this thread, in the order they are done.
 
+    **Arguments:** `marks`: each claim's fingerprint, taken before anything ran.
+
     An exception in this thread (Ctrl-C, say) starts no further claim; what is running is left to
     itself and its result is dropped.
     """
-    marks = {claim.id: fingerprint(claim) for claim in claims}
     waiting: queue.SimpleQueue[Claim] = queue.SimpleQueue()
     events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     stop = threading.Event()

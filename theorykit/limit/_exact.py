@@ -167,7 +167,8 @@ def _rounds(transformer: Transformer) -> None:
 def embedded(transformer: Transformer, x: np.ndarray, places: np.ndarray) -> Fractions:
     """Return y^(0) of symbols (...,) at places (...,) that count from 0, eq. (1)."""
     bits = transformer.bits
-    p = scaled(transformer.encodings(int(np.max(places)) + 1), bits)[places]
+    start, end = int(np.min(places)), int(np.max(places))
+    p = scaled(transformer.encodings(end - start + 1, start), bits)[places - start]
     y = exactly.add(scaled(transformer.E, bits)[x], p)
     return Fractions(*exactly.lowest(y, np.full((*x.shape, 1), 2**bits, y.dtype)))
 
@@ -254,8 +255,8 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
     return y + apply(layer.B, Fractions(*exactly.lowest(hidden, below)), bits)
 
 
-BLOCK = 2**13
-"""So many strings run together; of strings in order, neighbours share prefixes."""
+NUMBERS = 2**25
+"""Strings run together as long as what all their positions look at is at most so many numbers."""
 
 
 def accepts(transformer: Transformer, strings: Any) -> Any:
@@ -270,7 +271,10 @@ def accepts(transformer: Transformer, strings: Any) -> Any:
     lengths = np.array([len(s) for s in strings], int)
     for n in set(lengths.tolist()):
         places = np.flatnonzero(lengths == n)
-        for block in np.split(places, range(BLOCK, len(places), BLOCK)):
+        many = max(1, NUMBERS // ((n + 1) ** 2 * transformer.E.shape[1]))
+        for block in np.split(places, range(many, len(places), many)):
             x = np.array([transformer.encode(strings[int(k)]) for k in block])
-            found[block] = last(transformer, x).numerators[:, -1] > 0
+            alone = len(block) == 1  # nothing to share
+            y = run(transformer, x, 0, x.shape[1]).outputs[:, -1] if alone else last(transformer, x)
+            found[block] = y.numerators[:, -1] > 0
     return found

@@ -67,6 +67,14 @@ def test_a_prefix_that_strings_share_is_run_once_to_the_same_numbers(seed, finit
     assert (limit.accepts(t, strings) == (outputs.numerators[:, -1] > 0)).all()
 
 
+def test_long_strings_are_run_a_few_at_a_time(monkeypatch):
+    t, strings = drawn(5, None, period=3), words(6)
+    right = limit.accepts(t, strings)
+    for numbers in (1, 1000):  # one, and a few
+        monkeypatch.setattr("theorykit.limit._exact.NUMBERS", numbers)
+        assert (limit.accepts(t, strings) == right).all()
+
+
 def test_other_transformers_and_symbols_are_refused():
     t = drawn(0)
     nan = np.full_like(t.E, np.nan)
