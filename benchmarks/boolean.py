@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from _timing import alternate, report, spread
 
-from theorykit import boolean, sharpness
-from theorykit.boolean import _walsh
+from theorykit.subjects import boolean, sharpness
+from theorykit.subjects.boolean import _walsh
 
 
 def processor(run) -> float:

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from _timing import alternate, report, spread
 
-from theorykit import crasp
+from theorykit.subjects import crasp
 
 
 def evaluation(strings: int, length: int, interpreted: int, rounds: int) -> dict:

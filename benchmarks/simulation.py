@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from _timing import report
 
-from theorykit import simulation
+from theorykit.subjects import simulation
 
 SYMBOLS, TAU = 4, 2
 

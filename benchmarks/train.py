@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import optax
 from _timing import report, spread
 
-from theorykit import nets, training
+from theorykit.networks import nets, training
 
 VOCABULARY = 64
 

@@ -26,9 +26,9 @@ import jax.numpy as jnp
 import numpy as np
 from _timing import report
 
-from theorykit import compare, tasks
 from theorykit.kernels import InfiniteTransformer, Kernel, oracle
-from theorykit.nets import Transformer
+from theorykit.networks import compare, tasks
+from theorykit.networks.nets import Transformer
 
 X = np.array([[[1.0, 0.2], [-0.5, 0.8]], [[0.6, -1.1], [0.3, 0.9]]], np.float32)
 TASKS = {"induction": tasks.InductionHead(4), "sorting": tasks.Sorting(8)}

@@ -8,8 +8,8 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from theorykit import compare, nets
 from theorykit.kernels import InfiniteTransformer, Kernel, oracle
+from theorykit.networks import compare, nets
 
 X = np.array([[[1.0, 0.2], [-0.5, 0.8]], [[0.6, -1.1], [0.3, 0.9]]], np.float32)
 OPTIONS = dict(depth=1, activation="erf", readout="mean")

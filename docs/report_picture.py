@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from theorykit.report import pages
-from theorykit.runfolder import read_run
+from theorykit.runs import read_run
 
 
 def main(run: str) -> None:

@@ -21,11 +21,11 @@ from theorykit.kernels.predictors import ridge as ridge
 from theorykit.kernels.result import Kernel as Kernel
 from theorykit.kernels.template_derivatives import template_derivative as template_derivative
 from theorykit.kernels.template_derivatives import template_expansion as template_expansion
-from theorykit.kernels.templates import TemplateMatrix as TemplateMatrix
-from theorykit.kernels.templates import template_attention as template_attention
-from theorykit.kernels.templates import template_matrix as template_matrix
-from theorykit.kernels.templates import template_mlp as template_mlp
-from theorykit.kernels.templates import template_transformer as template_transformer
+from theorykit.kernels.template_kernels import TemplateMatrix as TemplateMatrix
+from theorykit.kernels.template_kernels import template_attention as template_attention
+from theorykit.kernels.template_kernels import template_matrix as template_matrix
+from theorykit.kernels.template_kernels import template_mlp as template_mlp
+from theorykit.kernels.template_kernels import template_transformer as template_transformer
 from theorykit.kernels.transformer import InfiniteTransformer as InfiniteTransformer
 
 

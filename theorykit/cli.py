@@ -13,11 +13,11 @@ from rich.console import Console
 
 from theorykit import report
 from theorykit.claims import explain, float64, select
-from theorykit.fingerprint import fingerprint
-from theorykit.folders import write_atomically
+from theorykit.common.folders import write_atomically
 from theorykit.results import Result
-from theorykit.runfolder import read_run, recall
-from theorykit.runner import as_json, header, run_selected
+from theorykit.runs._fingerprint import fingerprint
+from theorykit.runs._folder import read_run, recall
+from theorykit.runs._runner import as_json, header, run_selected
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 

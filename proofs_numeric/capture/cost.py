@@ -15,10 +15,10 @@ from flax import nnx
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, exhaustive, identity, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import recursion
 from theorykit.kernels.activations import Relu
-from theorykit.nets import Transformer
+from theorykit.networks.nets import Transformer
 
 RELU = Relu()
 floats = lambda *shape: jax.ShapeDtypeStruct(shape, np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, identity, inequality
-from theorykit.domains import inputs, positive, reals, simplex
+from theorykit.checks.domains import inputs, positive, reals, simplex
 
 # Section 4.4. `e` is f_delta - A, `noise` is f_MC - f_delta, both in units of the spacing Delta.
 

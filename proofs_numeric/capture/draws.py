@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, identity, inequality
-from theorykit.domains import inputs, psd, reals
+from theorykit.checks.domains import inputs, psd, reals
 from theorykit.kernels import draws
 
 cholesky, inv, kron = jnp.linalg.cholesky, jnp.linalg.inv, jnp.kron

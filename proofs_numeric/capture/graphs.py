@@ -10,9 +10,9 @@ from jax import random
 
 from theorykit import claim
 from theorykit.checks import expectation, identity, inequality, rate
-from theorykit.domains import inputs, integers, interval
-from theorykit.tasks import ShortestPath
-from theorykit.tasks._geometric import CRITICAL
+from theorykit.checks.domains import inputs, integers, interval
+from theorykit.networks.tasks import ShortestPath
+from theorykit.networks.tasks._geometric import CRITICAL
 
 DENSITIES = [(2, 16, 4.5), (2, 62, 4.5), (3, 16, 2.7), (3, 62, 2.7)]
 """Dimension, T and expected degree."""

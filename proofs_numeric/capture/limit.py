@@ -7,9 +7,9 @@ from flax import nnx
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, expectation, identity, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import InfiniteTransformer, oracle
-from theorykit.nets import Transformer
+from theorykit.networks.nets import Transformer
 
 X = np.array([[[1.0, 0.2], [-0.5, 0.8]], [[0.6, -1.1], [0.3, 0.9]]])  # 2 inputs, T = 2, d = 2
 tokens = X.reshape(4, 2)

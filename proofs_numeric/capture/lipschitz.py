@@ -6,7 +6,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import inequality
-from theorykit.domains import inputs, interval, psd, reals
+from theorykit.checks.domains import inputs, interval, psd, reals
 from theorykit.kernels import attention, recursion
 from theorykit.kernels.activations import Erf
 

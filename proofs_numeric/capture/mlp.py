@@ -8,7 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import identity, inequality, rate
-from theorykit.domains import inputs, interval, psd, reals
+from theorykit.checks.domains import inputs, interval, psd, reals
 from theorykit.kernels import activations
 
 FUNCTIONS = {

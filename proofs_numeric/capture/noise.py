@@ -6,7 +6,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import expectation, inequality, rate
-from theorykit.domains import inputs, reals, simplex
+from theorykit.checks.domains import inputs, reals, simplex
 from theorykit.kernels import oracle
 
 normal = jax.random.normal

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from theorykit import claim
 from theorykit.checks import identity, inequality
-from theorykit.domains import inputs, interval, psd, reals
+from theorykit.checks.domains import inputs, interval, psd, reals
 
 norm = jnp.linalg.norm
 spectrum = jnp.linalg.eigvalsh

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from theorykit import claim
 from theorykit.checks import inequality, on_box
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 
 softmax = jax.nn.softmax
 weight = lambda S: softmax(S)[0]

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from theorykit import claim, compare
+from theorykit import claim
 from theorykit.checks import as_polynomials, identity, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import InfiniteTransformer, empirical, oracle
-from theorykit.nets import Transformer
+from theorykit.networks import compare
+from theorykit.networks.nets import Transformer
 
 STEPS, RATE = 2, 0.25  # of gradient descent in each stage; any other would do
 

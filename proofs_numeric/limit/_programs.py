@@ -7,14 +7,14 @@ import itertools
 import jax
 import numpy as np
 
-from theorykit import crasp
-from theorykit.tasks import Majority
+from theorykit.networks.tasks import Majority
+from theorykit.subjects import crasp
 
 
 def table(number):
     """Return the rows of Table 2 or 3."""
-    data = importlib.resources.files("theorykit.experiments") / "data"
-    return list(csv.DictReader((data / f"limit_table{number}.csv").read_text().splitlines()))
+    data = importlib.resources.files("theorykit.experiments.limit") / "data"
+    return list(csv.DictReader((data / f"table{number}.csv").read_text().splitlines()))
 
 
 def all_words(alphabet, n):

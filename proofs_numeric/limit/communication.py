@@ -13,8 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, crasp, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
+from theorykit.subjects import crasp, limit
 
 LOGARITHMIC = 0.33
 """The exponent that log N seems to have from 16 on: log(5) / log(4) - 1 of a doubling at most."""

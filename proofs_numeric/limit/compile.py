@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, crasp, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.subjects import crasp, limit
 
 relu = lambda v: max(v, 0)
 step = lambda v: int(v >= 0)

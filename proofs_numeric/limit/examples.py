@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
+from theorykit.subjects import limit
 
 # Section 4.1: the induction head -----------------------------------------------------------------
 

@@ -134,7 +134,7 @@ def log_errors(name, widths):
     """Return the measure: log of the first width's error at length 150, less the second's."""
 
     def measure(key, progress):
-        from theorykit.experiments import _positions
+        from theorykit.experiments.limit import _positions
 
         fit = functools.partial(
             _positions.fit_function, name, setting=setting(key), steps=2_000, seeds=5

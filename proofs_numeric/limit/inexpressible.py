@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from theorykit import claim, crasp
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.programs import words
+from theorykit.subjects import crasp
 
 # Lemma 11 ----------------------------------------------------------------------------------------
 

@@ -2,9 +2,10 @@
 
 import itertools
 
-from theorykit import claim, crasp
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.subjects import crasp
 
 LONGEST = {2: 6, 3: 4}
 

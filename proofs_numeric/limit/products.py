@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, crasp, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.transformer import drawn
+from theorykit.subjects import crasp, limit
 
 # Definition 43 -----------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
-from theorykit import claim, crasp
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.subjects import crasp
 
 PAPER = [
     "aa_star", "anbncn", "contains_ab", "dyck1", "exists_a", "induction_all", "induction_argmax",

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import random
 
-from theorykit import claim, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, inequality, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 from theorykit.proofs_numeric.limit.transformer import drawn, each_head
+from theorykit.subjects import limit
 
 # Definitions 5, 16, 50: the regularisers ---------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Tables 1 to 3 and appendix E: the languages, the tasks, and a program for every `yes`.
 
-The programs are text files in `theorykit/crasp/programs`; the automata and the tasks are in
-`theorykit.tasks`.
+The programs are text files in `theorykit/subjects/crasp/programs`; the automata and the tasks are
+in `theorykit.tasks`.
 """
 
 import functools
@@ -12,10 +12,11 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from theorykit import claim, crasp
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.networks.tasks import ALGORITHMIC, LANGUAGES, Sort, UniqueCopy, in_ac0, star_free
 from theorykit.proofs_numeric.limit import _programs
-from theorykit.tasks import ALGORITHMIC, LANGUAGES, Sort, UniqueCopy, in_ac0, star_free
+from theorykit.subjects import crasp
 
 PLAIN = ["tomita1", "tomita2", "tomita7", "d2", "d3", "d4", "d12", "abcde", "ab_d_bc"]
 """The languages with a yes for programs without positions."""

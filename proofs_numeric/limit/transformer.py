@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, crasp, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.subjects import crasp, limit
 
 # Section 2: eqs. (1) to (4) ----------------------------------------------------------------------
 

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 
-from theorykit import claim, crasp
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.proofs_numeric.limit.programs import words
+from theorykit.subjects import crasp
 
 # Lemmas 34 and 40 --------------------------------------------------------------------------------
 

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, crasp, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
 from theorykit.proofs_numeric.limit.programs import words
 from theorykit.proofs_numeric.limit.transformer import drawn, each_head
+from theorykit.subjects import crasp, limit
 
 NAMES = ["aa_star", "contains_ab", "dyck1", "exists_a"]
 

@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import claim, simulation
+from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality
-from theorykit.domains import inputs, integers, interval, reals, simplex
-from theorykit.simulation import _one_layer as hard
-from theorykit.simulation._random import generator
+from theorykit.checks.domains import inputs, integers, interval, reals, simplex
+from theorykit.subjects import simulation
+from theorykit.subjects.simulation import _one_layer as hard
+from theorykit.subjects.simulation._random import generator
 
 # Lemma A.5 ---------------------------------------------------------------------------------------
 

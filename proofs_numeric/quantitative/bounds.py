@@ -8,8 +8,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality, on_box
-from theorykit.domains import inputs, interval
-from theorykit.simulation._random import generator
+from theorykit.checks.domains import inputs, interval
+from theorykit.subjects.simulation._random import generator
 
 # Lemma A.9 ---------------------------------------------------------------------------------------
 

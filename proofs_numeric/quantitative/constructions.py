@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, limit
+from theorykit import claim
 from theorykit.checks import construction, rate
+from theorykit.subjects import limit
 
 norm = np.linalg.norm
 

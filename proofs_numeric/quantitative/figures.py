@@ -10,8 +10,9 @@ import dataclasses
 import jax
 import numpy as np
 
-from theorykit import claim, exponents
+from theorykit import claim
 from theorykit.checks import experiment
+from theorykit.common import exponents
 
 FEW, MANY = 4, 16
 
@@ -26,7 +27,7 @@ def setting(key):
 def trained(which, number, key, values=None, lengths=None, seeds=FEW):
     """Return a panel, with some of its values and trained lengths, its losses and its fits."""
     from theorykit.experiments import quantitative
-    from theorykit.experiments._counts import curves
+    from theorykit.experiments.quantitative._counts import curves
 
     panel = quantitative.panels(which, "cpu")[number]
     plan = dataclasses.replace(panel.plan, seeds=seeds, trained=lengths or panel.plan.trained)
@@ -144,7 +145,7 @@ def looked(what, seeds=FEW):
     """Return the measure: how a network trained to 32 at p = 5 attends at length 64, a seed."""
 
     def measure(key, progress):
-        from theorykit.experiments._counts import attention
+        from theorykit.experiments.quantitative._counts import attention
 
         panel, _, known = trained("modp", 0, key, (5,), (32,), seeds)
         fit, _ = known[panel.plan, panel.tasks[5], 32]

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from theorykit import claim
 from theorykit.checks import exhaustive, inequality
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 
 # Lemmas A.2 and A.3 ------------------------------------------------------------------------------
 

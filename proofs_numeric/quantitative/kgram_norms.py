@@ -6,9 +6,10 @@ import math
 import jax
 import numpy as np
 
-from theorykit import claim, limit
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
 from theorykit.proofs_numeric.quantitative.kgram import weights
+from theorykit.subjects import limit
 
 norm = np.linalg.norm
 

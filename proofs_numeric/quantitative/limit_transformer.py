@@ -7,8 +7,9 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import claim, limit, simulation
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
+from theorykit.subjects import limit, simulation
 
 # 3.1 and eq. (1): the forward pass ---------------------------------------------------------------
 

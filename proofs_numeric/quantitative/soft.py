@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import claim, simulation
+from theorykit import claim
 from theorykit.checks import exhaustive, expectation, rate
-from theorykit.simulation._random import generator
+from theorykit.subjects import simulation
+from theorykit.subjects.simulation._random import generator
 
 # The terms (I) to (III) --------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import claim, limit, simulation
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality, rate
-from theorykit.domains import inputs, integers
-from theorykit.simulation import _layout as layout
-from theorykit.simulation._counts import counted
+from theorykit.checks.domains import inputs, integers
+from theorykit.subjects import limit, simulation
+from theorykit.subjects.simulation import _layout as layout
+from theorykit.subjects.simulation._counts import counted
 
 
 @functools.lru_cache(4096)

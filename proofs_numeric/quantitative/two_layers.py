@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import claim, limit, simulation
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality, rate
-from theorykit.domains import inputs, integers, positive, reals
-from theorykit.simulation._two_layers import last_outputs, windows
+from theorykit.checks.domains import inputs, integers, positive, reals
+from theorykit.subjects import limit, simulation
+from theorykit.subjects.simulation._two_layers import last_outputs, windows
 
 # Lemma B.2 ---------------------------------------------------------------------------------------
 

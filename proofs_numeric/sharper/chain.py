@@ -6,9 +6,9 @@ from fractions import Fraction
 import jax.numpy as jnp
 
 from theorykit import claim
-from theorykit.boolean._lookup import lookup
 from theorykit.checks import exhaustive, inequality
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
+from theorykit.subjects.boolean._lookup import lookup
 
 
 def attend(T, row, values):

@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import boolean, claim
-from theorykit.boolean._lookup import lookup, thresholds
+from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, rate
+from theorykit.subjects import boolean
+from theorykit.subjects.boolean._lookup import lookup, thresholds
 
 
 def outputs(network, x):

@@ -10,9 +10,10 @@ last step, with K = |theta|^2 / (2 sigma^2) and S = sigma^2 / 2 times the trace.
 import functools
 import math
 
-from theorykit import boolean, claim, pacbayes
-from theorykit.boolean._lookup import slopes, thresholds
+from theorykit import claim
 from theorykit.checks import exhaustive, rate
+from theorykit.subjects import boolean, pacbayes
+from theorykit.subjects.boolean._lookup import slopes, thresholds
 
 N, C = 10**6, 0.1
 LENGTHS = (16, 32, 64)

@@ -9,8 +9,9 @@ import functools
 
 import numpy as np
 
-from theorykit import boolean, claim, pacbayes, sharpness
+from theorykit import claim
 from theorykit.checks import exhaustive, rate
+from theorykit.subjects import boolean, pacbayes, sharpness
 
 TOKENS, C, VARIANCE = 21, 0.1, 0.25
 

@@ -29,7 +29,8 @@ def once(make):
 @once
 def networks():
     """Return the 54 networks, trained on 128 of the 2^8 inputs each."""
-    from theorykit.experiments import Setting, _parities
+    from theorykit.experiments import Setting
+    from theorykit.experiments.sharper import _parities
 
     plan = dataclasses.replace(_parities.PLANS["cpu"], functions=6)
     with jax.enable_x64(False):
@@ -38,7 +39,7 @@ def networks():
 
 def gaps(degree=None, sparsity=None):
     """Return the gap of each function of the classes that are left, (6, classes)."""
-    from theorykit.experiments import _parities
+    from theorykit.experiments.sharper import _parities
 
     found = networks()
     classes = _parities.by_class(found, found.test - found.train)
@@ -118,7 +119,7 @@ def measured(whole, sigma=0.01, draws=8):
     """
 
     def measure(key, progress):
-        from theorykit import pacbayes
+        from theorykit.subjects import pacbayes
 
         found, holds = networks(), []
         n, keys = found.x.shape[1], jax.random.split(jax.random.key(0), len(found.labels))
@@ -226,7 +227,8 @@ def mechanism():
     """
 
     def measure(key, progress):
-        from theorykit.experiments import Setting, _mechanism
+        from theorykit.experiments import Setting
+        from theorykit.experiments.sharper import _mechanism
 
         seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**20
         found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed))
@@ -249,7 +251,7 @@ def perturbation():
     """
 
     def measure(key, progress):
-        from theorykit import boolean, sharpness
+        from theorykit.subjects import boolean, sharpness
 
         networks = [boolean.transformer(boolean.random(6, 2, 3, seed)) for seed in range(8)]
         x = boolean.bits(6).astype(np.float32)

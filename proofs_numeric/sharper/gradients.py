@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import boolean, claim, sharpness
+from theorykit import claim
 from theorykit.checks import construction, rate
+from theorykit.subjects import boolean, sharpness
 
 
 def built(T, d, s, **options):

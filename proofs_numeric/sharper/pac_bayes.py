@@ -7,9 +7,10 @@ from fractions import Fraction
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit import claim, pacbayes
+from theorykit import claim
 from theorykit.checks import exhaustive, identity, inequality
-from theorykit.domains import inputs, interval, positive, reals, simplex
+from theorykit.checks.domains import inputs, interval, positive, reals, simplex
+from theorykit.subjects import pacbayes
 
 # The bound ---------------------------------------------------------------------------------------
 

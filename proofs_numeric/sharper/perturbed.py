@@ -12,8 +12,9 @@ import numpy as np
 from flax import nnx
 from jax.flatten_util import ravel_pytree
 
-from theorykit import boolean, claim
+from theorykit import claim
 from theorykit.checks import rate
+from theorykit.subjects import boolean
 
 SIGMAS = (5e-4, 1e-3, 2e-3, 4e-3)
 DRAWS = 4

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit import boolean, claim, sharpness
-from theorykit.boolean._lookup import slopes, thresholds
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.subjects import boolean, sharpness
+from theorykit.subjects.boolean._lookup import slopes, thresholds
 
 
 def same(factor, d, z, back):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from theorykit import claim
 from theorykit.checks import inequality, on_box
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 
 SEARCH = dict(cases=64, starts=24, steps=150)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, identity
-from theorykit.domains import inputs, interval, reals
+from theorykit.checks.domains import inputs, interval, reals
 
 
 @claim(

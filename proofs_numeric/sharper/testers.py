@@ -1,7 +1,8 @@
 """Appendix H: black-box tests of degree and of spectral sparsity, their power and size."""
 
-from theorykit import boolean, claim
+from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.subjects import boolean
 
 T, FUNCTIONS = 20, 200
 """The paper's length; how many random functions each rate is measured on."""

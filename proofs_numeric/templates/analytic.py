@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, inequality, rate
-from theorykit.domains import inputs, interval, positive, reals
+from theorykit.checks.domains import inputs, interval, positive, reals
 from theorykit.kernels import template_derivative
 
 # Series of one variable, cut after the fifth power.

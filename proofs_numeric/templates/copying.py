@@ -13,7 +13,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, exhaustive, identity, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 
 SYMBOLS, SEEN, HEADS = 3, 2, 2
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, identity
-from theorykit.domains import inputs, interval
+from theorykit.checks.domains import inputs, interval
 from theorykit.kernels.activations import Cos
 
 # Polynomials in a, b, rho and C = cos(2c): dictionaries from four exponents to coefficients.

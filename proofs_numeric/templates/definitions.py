@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation
-from theorykit.templates import (
+from theorykit.subjects.templates import (
     Distribution,
     common,
     disjoint,

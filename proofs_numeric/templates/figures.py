@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, experiment
-from theorykit.templates import families
+from theorykit.subjects.templates import families
 
 CHANCE = 1.0
 """The squared error of predicting 0 for labels +1 and -1."""

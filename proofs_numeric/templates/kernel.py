@@ -8,7 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, construction, expectation, identity, rate
-from theorykit.domains import inputs, reals
+from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import (
     InfiniteTransformer,
     activations,

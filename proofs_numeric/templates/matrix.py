@@ -8,9 +8,9 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, identity
-from theorykit.domains import inputs, integers, reals
+from theorykit.checks.domains import inputs, integers, reals
 from theorykit.kernels import template_attention, template_matrix, template_mlp
-from theorykit.templates import Distribution, families, templates
+from theorykit.subjects.templates import Distribution, families, templates
 
 
 def integrand(x, y, zeta, p, beta=1.0, gamma=1.0):

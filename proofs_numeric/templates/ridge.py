@@ -14,9 +14,9 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, identity, inequality, rate
-from theorykit.domains import inputs, interval, reals
+from theorykit.checks.domains import inputs, interval, reals
 from theorykit.kernels import activations, template_mlp, template_transformer
-from theorykit.templates import Distribution, families
+from theorykit.subjects.templates import Distribution, families
 
 # Claim D.3: three samples of the second of two templates, two of the first ---------------------
 

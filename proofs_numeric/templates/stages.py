@@ -252,7 +252,7 @@ def template_sets(length=3, letters="αβγa"):
     Wildcards become α, β, γ in X and A, B, C in Y: maps without a common symbol, away from the
     token a. Each ends with one [CLS], which is written $.
     """
-    from theorykit.templates import disjoint
+    from theorykit.subjects.templates import disjoint
 
     found = []
     for z in itertools.product(letters, repeat=length):

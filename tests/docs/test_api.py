@@ -10,22 +10,22 @@ import pytest
 PAGES = Path(__file__).parents[2] / "docs" / "api"
 PACKAGES = (
     "theorykit",
-    "theorykit.boolean",
+    "theorykit.subjects.boolean",
     "theorykit.certify",
     "theorykit.checks",
-    "theorykit.compare",
-    "theorykit.crasp",
+    "theorykit.networks.compare",
+    "theorykit.subjects.crasp",
     "theorykit.experiments",
     "theorykit.kernels",
-    "theorykit.limit",
-    "theorykit.nets",
-    "theorykit.pacbayes",
+    "theorykit.subjects.limit",
+    "theorykit.networks.nets",
+    "theorykit.subjects.pacbayes",
     "theorykit.report.pages",
-    "theorykit.sharpness",
-    "theorykit.simulation",
-    "theorykit.tasks",
-    "theorykit.templates",
-    "theorykit.training",
+    "theorykit.subjects.sharpness",
+    "theorykit.subjects.simulation",
+    "theorykit.networks.tasks",
+    "theorykit.subjects.templates",
+    "theorykit.networks.training",
 )
 
 

@@ -51,7 +51,7 @@ def test_a_section_ends_where_the_indent_does(docstrings):
 
 
 def test_a_constant_has_the_string_below_it(docstrings):
-    from theorykit import pacbayes
+    from theorykit.subjects import pacbayes
 
     lines = [*np.ndarray.__doc__.splitlines()]
     docstrings.hand_over(None, "data", "theorykit.pacbayes.MESH", pacbayes.MESH, None, lines)

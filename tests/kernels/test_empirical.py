@@ -8,7 +8,7 @@ from flax import nnx
 
 from theorykit.kernels import empirical
 from theorykit.kernels.tangents import nt
-from theorykit.nets import MLP, Transformer
+from theorykit.networks.nets import MLP, Transformer
 
 X1 = np.random.default_rng(0).normal(size=(5, 4, 2))
 X2 = np.random.default_rng(1).normal(size=(3, 6, 2))  # longer

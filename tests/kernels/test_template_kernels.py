@@ -7,7 +7,7 @@ import pytest
 
 from theorykit import kernels
 from theorykit.kernels import InfiniteTransformer, activations, oracle
-from theorykit.kernels.templates import lay_out
+from theorykit.kernels.template_kernels import lay_out
 
 KEY = jax.random.key(0)
 X = np.array([[1, 1, 0], [1, 2, 0], [3, 1, 0]])

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from theorykit import crasp
+from theorykit.networks.tasks import LANGUAGES
 from theorykit.proofs_numeric.limit import _programs, tables
-from theorykit.tasks import LANGUAGES
+from theorykit.subjects import crasp
 
 NAMES = tables.PLAIN + tables.PLACED
 ROWS = {row["task"]: row for row in _programs.table(2)}

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from theorykit import limit
 from theorykit.claims import float64, select
 from theorykit.proofs_numeric.quantitative import constructions, kgram, kgram_norms
 from theorykit.results import Verdict
+from theorykit.subjects import limit
 
 CLAIMS = {c.id: c for c in select(["quantitative.C1.*", "quantitative.5.4.*", "quantitative.fig*"])}
 

@@ -8,7 +8,7 @@ import pytest
 from theorykit.claims import float64, select
 from theorykit.proofs_numeric.quantitative import bounds, counts, theorem
 from theorykit.results import Verdict
-from theorykit.simulation._counts import scaled
+from theorykit.subjects.simulation._counts import scaled
 
 CLAIMS = {c.id: c for c in select(["quantitative.*"])}
 

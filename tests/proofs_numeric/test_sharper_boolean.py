@@ -34,7 +34,7 @@ def test_every_row_of_the_ledger_has_a_claim():
 
 
 def test_a_wrong_lookup_is_found(monkeypatch):
-    from theorykit.boolean import _lookup
+    from theorykit.subjects.boolean import _lookup
 
     right = _lookup.slopes
     monkeypatch.setattr(_lookup, "slopes", lambda d: [-w for w in right(d)])

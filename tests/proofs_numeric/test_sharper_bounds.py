@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from theorykit import boolean, sharpness
 from theorykit.proofs_numeric.sharper import cot, edelman, pac_bayes
+from theorykit.subjects import boolean, sharpness
 
 
 def test_the_chain_has_its_norm():

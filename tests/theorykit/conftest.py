@@ -21,7 +21,7 @@ def own_cache(tmp_path_factory, monkeypatch):
 def registry(monkeypatch):
     """An empty registry of claims."""
     claims: dict = {}
-    monkeypatch.setattr("theorykit.claims._registry", claims)
+    monkeypatch.setattr("theorykit.claims._claim._registry", claims)
     return claims
 
 

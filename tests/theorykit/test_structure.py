@@ -10,14 +10,14 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys
 heavy = {"optax", "scipy", "typer", "rich", "flax", "neural_tangents"}
-heavy |= {"theorykit.kernels", "theorykit.nets", "theorykit.proofs_numeric"}
+heavy |= {"theorykit.kernels", "theorykit.networks.nets", "theorykit.proofs_numeric"}
 
 import theorykit
 assert not {*heavy, "jax", "numpy"} & set(sys.modules), "import theorykit"
 
 import jax
 before = dict(jax.config.values)
-import theorykit.checks, theorykit.domains, theorykit.runner
+import theorykit.checks, theorykit.checks.domains, theorykit.runs._runner
 from theorykit import claim, verify
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 assert dict(jax.config.values) == before

@@ -57,7 +57,7 @@ class Check(abc.ABC):
 
     def __post_init__(self) -> None:
         """Refuse what is not a function where one is needed, a domain or a control that is none."""
-        from theorykit.domains import Inputs
+        from theorykit.checks.domains import Inputs
 
         if not isinstance(self.control, Mapping | None):
             raise ClaimError(

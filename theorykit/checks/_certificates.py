@@ -11,7 +11,7 @@ from theorykit.certify._enclose import number_array, shown
 from theorykit.certify._prove import BUDGET
 from theorykit.checks._base import ClaimError
 from theorykit.checks._sides import Sides
-from theorykit.domains import Case, Inputs, Interval, Sizes
+from theorykit.checks.domains import Case, Inputs, Interval, Sizes
 from theorykit.results import Certificate, Evidence, Outcome, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)

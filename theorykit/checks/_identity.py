@@ -13,10 +13,10 @@ from theorykit.checks._certificates import (
     fallen_control,
     proved_as_polynomials,
 )
+from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import NOTHING, Side, Sides
-from theorykit.domains import Case, Inputs, Sizes
+from theorykit.checks.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
-from theorykit.shrink import shrink
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import OnBox, certify_first, fallen_control, proved_on_box
+from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import NOTHING, Side, Sides
-from theorykit.domains import Case, Inputs, Sizes
+from theorykit.checks.domains import Case, Inputs, Sizes
 from theorykit.results import Evidence, Outcome, Verdict
-from theorykit.shrink import shrink
 
 MOST_NUMBERS = 400
 """A tightest point of more numbers is not kept; a witness always is."""
@@ -31,7 +31,7 @@ class Inequality(Check):
 
     - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays,
       broadcast against each other.
-    - `over`: the domain (`theorykit.domains.inputs`).
+    - `over`: the domain (`theorykit.checks.domains.inputs`).
     - `tol`, `floor`: lhs > rhs counts once lhs - rhs exceeds tol (|lhs| + |rhs|) + floor.
       `floor` stands for the rounding of intermediate quantities of size one; entries where both
       sides are below 1000 floor say nothing about the ratio.

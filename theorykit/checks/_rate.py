@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from theorykit import exponents
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import replicate
+from theorykit.common import exponents
 from theorykit.results import Evidence, Outcome, Verdict, Witness
 
 

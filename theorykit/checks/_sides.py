@@ -10,9 +10,9 @@ import numpy as np
 
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import compile_for
-from theorykit.domains import Case, Inputs, Sizes, call
+from theorykit.checks._shrink import show_arrays
+from theorykit.checks.domains import Case, Inputs, Sizes, call
 from theorykit.results import Witness
-from theorykit.shrink import show_arrays
 
 Side = Callable[..., Any]
 

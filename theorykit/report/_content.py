@@ -12,7 +12,7 @@ from typing import Any
 
 from theorykit.report._terminal import measured
 from theorykit.results import Evidence, Result, Verdict, Witness
-from theorykit.runfolder import Run
+from theorykit.runs._folder import Run
 
 MEANING = {
     Verdict.holds: "not broken under the budget, and its control was",

@@ -12,7 +12,7 @@ from theorykit.report import _content, _plots
 from theorykit.report._content import content as content
 from theorykit.report._mathml import is_formula, mathml, sentence
 from theorykit.report._terminal import summary
-from theorykit.runfolder import Run
+from theorykit.runs._folder import Run
 
 if TYPE_CHECKING:
     import jinja2

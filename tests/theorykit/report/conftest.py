@@ -1,7 +1,7 @@
 import pytest
 
 from theorykit.results import Certificate, Evidence, Outcome, Result, Verdict, Witness
-from theorykit.runfolder import RunFolder, read_run
+from theorykit.runs._folder import RunFolder, read_run
 
 HEADER = {"version": "0.1.0", "seed": 7, "jax": "0.10.2", "device": "cpu: cpu"}
 MACHINE = {"system": "Linux", "processor": "a processor", "cores": 2, "python": "3.11"}

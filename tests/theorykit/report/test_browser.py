@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from theorykit.report import pages
-from theorykit.runfolder import read_run
+from theorykit.runs._folder import read_run
 
 from .conftest import many, results, write
 

@@ -11,7 +11,7 @@ import pytest
 
 from theorykit.report import pages
 from theorykit.results import Result
-from theorykit.runfolder import read_run
+from theorykit.runs._folder import read_run
 
 from .conftest import HEADER, many, result, results, write
 

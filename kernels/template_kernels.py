@@ -1,0 +1,413 @@
+"""Kernels of strings of tokens: the one-layer transformer of the template paper, and an MLP.
+
+At the last token, [CLS], which is the same in all strings, a head's scores are Gaussian with a
+covariance that symbols and positions add to one by one: `m(X) = X zeta + gamma p` with one normal
+a symbol and one a position. A draw turns a string into the features
+
+    phi_t = sum_i a_i [x_i = t]  for each symbol t,   psi_i = gamma a_i,   a = softmax(beta m),
+
+and the kernel is the mean of their inner products. Positions are few, and their features make one
+dense matrix product; of the symbols only those that many strings hold are dense. The others are
+summed over the pairs of places that hold the same one. Normals depend on the key and the symbol, so
+that matrices of different strings from one key are blocks of one Gram matrix.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.kernels import activations, recursion
+from theorykit.kernels.attention import Softmax
+from theorykit.kernels.engine import is_key
+from theorykit.kernels.features import matrix, tiling, zeros
+from theorykit.kernels.inputs import count, known
+from theorykit.kernels.progress import bar
+from theorykit.kernels.recursion import State
+from theorykit.kernels.result import Kernel
+
+Array = Any
+BLOCK = 2**23  # entries of a block of features
+DENSE = 24  # a place in a pair costs as much as this many multiply-adds of a matrix product
+
+
+class TemplateMatrix(NamedTuple):
+    """The matrix N of a set of templates (template paper, eqs. 11-12).
+
+    Attributes:
+      matrix: (r, r), entry (i, j) the kernel of templates i and j under maps without a common
+        symbol.
+      stderr: (r, r) standard errors, or zeros for an exact kernel; None with one replicate.
+      singular_values: (r,), largest first.
+      smallest: an interval for the smallest one, by Weyl's inequality from confidence intervals
+        of all entries at once; of no width for an exact kernel.
+    """
+
+    matrix: Array
+    stderr: Array | None
+    singular_values: Array
+    smallest: tuple[float, float]
+
+
+class Places(NamedTuple):
+    """Where the tokens of a set of strings stand, laid out for `_replicate`.
+
+    Attributes:
+      names: (u,) ids of the symbols, padded; tokens: (n, k), their numbers.
+      dense: (h,) numbers of the symbols that have a feature of their own.
+      alone: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
+        its feature is that of the position.
+      pairs: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
+        once; cells: (2, p) entries of the matrix that they add to, beyond its end for padding.
+    """
+
+    names: Array
+    tokens: Array
+    dense: Array
+    alone: Array
+    pairs: Array
+    cells: Array
+
+
+def template_attention(
+    x: Array,
+    y: Array | None = None,
+    beta: Array = 1.0,
+    gamma: Array = 1.0,
+    *,
+    key: Array,
+    draws: int = 1024,
+    replicates: int = 8,
+    progress: bool | None = None,
+) -> Kernel:
+    """Return K_attn of the template paper, eq. (4), between strings or of one set.
+
+    It is what `InfiniteTransformer(activation="identity", positions=gamma)` computes at the last
+    token, at the score scale beta / sqrt(1 + gamma^2) (appendix H), for any number of symbols.
+
+    Args:
+      x: (P1, k) token ids, whole numbers from 0 to 2^32 - 1.
+      y: (P2, k); None means `x`, and an exactly symmetric, positive semidefinite matrix.
+      beta: inverse temperature; gamma: scale of the positions. Kernels can be differentiated in
+        both; the tokens must be known.
+      key: JAX random key; every number follows from it. With one key, the kernels of x with x and
+        with y are blocks of one Gram matrix.
+      draws: draws in each replicate; replicates: independent estimates that are averaged.
+      progress: as for `InfiniteTransformer`.
+
+    Returns:
+      `Kernel` with `nngp` (P1, P2) and its standard error.
+
+    Raises:
+      ValueError: for arrays of another shape or kind; strings that do not end with the same token,
+        or hold it elsewhere; counts below 1; a beta or gamma that is NaN or infinite.
+    """
+    return _estimate(x, y, beta, gamma, None, key, draws, replicates, progress)
+
+
+def template_transformer(
+    x: Array,
+    y: Array | None = None,
+    beta: Array = 1.0,
+    gamma: Array = 1.0,
+    *,
+    activation: Any = "cos",
+    key: Array,
+    draws: int = 1024,
+    replicates: int = 8,
+    progress: bool | None = None,
+) -> Kernel:
+    """Return K_trans of the template paper, eq. (4): K_attn carried through the MLP's activation.
+
+    Each replicate is a nonlinear function of an average over draws, so the mean has a bias of order
+    1 / draws, which the standard error does not show.
+
+    Args:
+      x, y, beta, gamma, key, draws, replicates, progress: as for `template_attention`.
+      activation: a name, or an object with dual functions: `activations.Cos(b1, b2)` is the paper's
+        cos(b1 t + b2).
+
+    Returns:
+      `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite for y = None.
+
+    Raises:
+      ValueError: as `template_attention`, or for an unknown activation.
+    """
+    phi = activations.activation(activation)
+    return _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress)
+
+
+def template_mlp(
+    x: Array,
+    y: Array | None = None,
+    *,
+    activation: Any = "relu",
+    depth: int = 1,
+    sigma_w: float = 1.0,
+    sigma_b: float = 0.0,
+) -> Kernel:
+    """Return NNGP and NTK of an infinitely wide MLP on the one-hot tokens of strings, exactly.
+
+    An inner-product kernel (template paper, remark I.6): a function of the share of positions at
+    which two strings agree, which is the first layer's covariance up to `sigma_w`, `sigma_b`.
+
+    Args:
+      x, y: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
+      activation: a name or an object with dual functions; depth: hidden layers.
+      sigma_w, sigma_b: scale of weights and biases.
+
+    Raises:
+      ValueError: for arrays of another shape or kind, an unknown activation, or a scale that
+        is NaN or infinite.
+    """
+    phi = activations.activation(activation)
+    count("depth", depth)
+    _require_finite(sigma_w=sigma_w, sigma_b=sigma_b)
+    rows = _strings("x", x)
+    columns = rows if y is None else _same_length(rows, _strings("y", y))
+    share = _agreement(jnp.asarray(rows), jnp.asarray(columns))
+    k = sigma_w**2 * share + sigma_b**2
+    one = sigma_w**2 * jnp.ones((), share.dtype) + sigma_b**2
+    z = State(k, k, one, one)
+    for _ in range(depth):
+        z = recursion.mlp(z, phi, sigma_w, sigma_b)
+    zero = jnp.zeros_like(z.nngp)
+    return Kernel(z.nngp, z.ntk, zero, zero)
+
+
+def template_matrix(z: Array, kernel: Any, *, confidence: float = 0.99) -> TemplateMatrix:
+    """Return N of a set of templates (template paper, eqs. 11-12), and how singular it is.
+
+    Args:
+      z: (r, k) templates: token ids, and -1, -2, ... for wildcards
+        (`theorykit.subjects.templates.Distribution.codes()` makes them).
+      kernel: a function of two sets of strings that returns a `Kernel`, such as
+        `lambda x, y: template_transformer(x, y, beta, gamma, key=key)`.
+      confidence: of the interval for the smallest singular value.
+
+    Raises:
+      ValueError: for an array of another shape or kind; for templates that the kernel refuses;
+        for a confidence that is not between 0 and 1, or a kernel without finite values.
+    """
+    from scipy.special import stdtrit
+
+    z = np.asarray(z)
+    if z.ndim != 2 or z.dtype.kind not in "iu" or 0 in z.shape:
+        raise ValueError(f"templates are whole numbers (templates, k), got {z.dtype} {z.shape}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, got {confidence!r}")
+    wildcards, first = max(0, -int(z.min())), max(-1, int(z.max())) + 1
+    filled = [np.where(z < 0, start - 1 - z, z) for start in (first, first + wildcards)]
+    found = kernel(*filled)
+    if not isinstance(found, Kernel) or found.nngp is None:
+        raise ValueError(f"kernel returns a `Kernel` with an nngp, got {type(found).__name__}")
+    _require_finite(kernel=found.nngp)
+    values = np.linalg.svd(np.asarray(found.nngp, float), compute_uv=False)
+    if found.nngp_stderr is None:
+        reach = np.inf
+    elif found.draw == "exact":
+        reach = 0.0
+    else:
+        tail = (1 - confidence) / 2 / z.shape[0] ** 2
+        quantile = -stdtrit(found.replicates - 1, tail)
+        reach = quantile * float(np.linalg.norm(np.asarray(found.nngp_stderr, float)))
+    smallest = float(values[-1])
+    interval = (float(max(0.0, smallest - reach)), float(smallest + reach))
+    return TemplateMatrix(found.nngp, found.nngp_stderr, values, interval)
+
+
+def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kernel:
+    """Return the mean over replicates of K_attn, or of K_trans where there is an activation."""
+    rows = _strings("x", x)
+    columns = rows if y is None else _same_length(rows, _strings("y", y))
+    _require_cls(rows, columns)
+    _require_finite(beta=beta, gamma=gamma)
+    draws, replicates = count("draws", draws), count("replicates", replicates)
+    if not is_key(key):
+        raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
+    n1 = len(rows)
+    places = lay_out(rows if y is None else np.concatenate([rows, columns]), n1)
+    n, k = places.tokens.shape
+    features = n * (k + len(places.dense)) + places.pairs.shape[1] // 4
+    blocks = -(-draws // max(1, BLOCK // features))
+    size = -(-draws // blocks)
+    one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, size)
+    with bar("kernel", replicates, progress) as tick:
+        mean = tick(one(0))
+        square = jnp.zeros_like(mean) if replicates > 1 else None
+        tick.replicate()
+        for r in range(1, replicates):
+            mean, square = _welford(mean, square, tick(one(r)), r + 1)
+            tick.replicate()
+    stderr = None if square is None else jnp.sqrt(square / (replicates * (replicates - 1)))
+    return Kernel(mean, None, stderr, None, blocks * size, replicates, "joint")
+
+
+@partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
+def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size: int, r) -> Array:
+    """Return one estimate (n1, n2) from `blocks` times `size` draws."""
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    n, k = places.tokens.shape
+    panels, matched = tiling(n, n1)
+    scale = jnp.sqrt(places.alone + jnp.asarray(gamma, dtype) ** 2)
+    for_symbols, for_positions = jax.random.split(jax.random.fold_in(key, r))
+    draws = blocks * size
+    normal = lambda key: lambda i: jax.random.normal(jax.random.fold_in(key, i), (draws,), dtype)
+    zeta = jax.vmap(normal(for_symbols))(places.names)
+    p = gamma * jax.vmap(normal(for_positions))(jnp.arange(k, dtype=jnp.uint32))
+    zeta, p = (z.reshape(-1, blocks, size).transpose(1, 0, 2) for z in (zeta, p))
+
+    def weights(tokens, zeta, p):
+        scores = beta * (zeta[tokens] + p)  # (n, k, B)
+        a = Softmax().weights(scores.transpose(0, 2, 1), jnp.ones((), bool))
+        return a.transpose(0, 2, 1)
+
+    def features(tokens, a):
+        parts = [scale[:, None] * a]
+        if places.dense.size:
+            holds = (tokens[:, :, None] == places.dense).astype(dtype)
+            parts.append(jnp.einsum("nkh,nkb->nhb", holds, a))
+        return jnp.concatenate(parts, 1).reshape(len(tokens), -1)
+
+    def block(b, total):
+        gram, pairs, own = total
+        cut = [places.tokens[i:j] for i, j in panels]
+        a = [weights(tokens, zeta[b], p[b]) for tokens in cut]
+        phis = [features(*both) for both in zip(cut, a, strict=True)]
+        gram = [g + phis[i] @ phis[j].T for g, (i, j) in zip(gram, matched, strict=True)]
+        whole = jnp.concatenate(a)
+        if places.pairs.size:
+            at = whole.reshape(n * k, size)
+            pairs = pairs + jnp.sum(at[places.pairs[0]] * at[places.pairs[1]], -1)
+        if n1 < n and phi is not None:
+            same = places.tokens[:, :, None] == places.tokens[:, None, :]
+            seen = same + gamma**2 * jnp.eye(k, dtype=dtype)
+            own = own + jnp.einsum("nib,nij,njb->n", whole, seen, whole, optimize="optimal")
+        return gram, pairs, own
+
+    start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
+    gram, pairs, own = jax.lax.fori_loop(0, blocks, block, start)
+    mean = matrix(gram, n, n1)
+    row, column = places.cells
+    mean = mean.at[row, column].add(pairs, mode="drop")
+    if n1 == n:
+        mean = mean.at[column, row].add(jnp.where(row == column, 0, pairs), mode="drop")
+    mean = mean / draws
+    if phi is None:
+        return mean
+    var1, var2 = (jnp.diagonal(mean),) * 2 if n1 == n else (own[:n1] / draws, own[n1:] / draws)
+    return phi.dual(var1[:, None], mean, var2)
+
+
+@partial(jax.jit, donate_argnums=(0, 1))
+def _welford(mean, square, value, number):
+    delta = value - mean
+    mean = mean + delta / number
+    return mean, square + delta * (value - mean)
+
+
+@jax.jit
+def _agreement(x: Array, y: Array) -> Array:
+    """Return the share of positions at which strings agree, (P1, P2)."""
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    start = jnp.zeros((x.shape[0], y.shape[0]), dtype)
+    add = lambda total, i: (total + (x[:, i, None] == y[None, :, i]), None)
+    return jax.lax.scan(add, start, jnp.arange(x.shape[1]))[0] / x.shape[1]
+
+
+def lay_out(strings: np.ndarray, n1: int) -> Places:
+    """Return where the tokens of strings stand, for the kernels of the first n1 with the others.
+
+    All strings with all, if n1 is their number.
+    """
+    n, k = strings.shape
+    names, tokens = np.unique(strings, return_inverse=True)
+    tokens = tokens.reshape(n, k)
+    in_rows = np.bincount(tokens[:n1].ravel(), minlength=len(names))
+    both = n1 == n
+    in_columns = in_rows if both else np.bincount(tokens[n1:].ravel(), minlength=len(names))
+    constant = (tokens == tokens[0]).all(0)
+    everywhere = np.bincount(tokens.ravel(), minlength=len(names))
+    alone = constant & (everywhere[tokens[0]] == n)
+    merged = np.zeros(len(names), bool)
+    merged[tokens[0][alone]] = True
+    often = in_rows * in_columns * DENSE > n1 * (n if both else n - n1)
+    dense = np.flatnonzero(often & ~merged)
+    pairs, cells = _pairs(tokens, often | merged, n1)
+    return Places(
+        names=_padded(names.astype(np.uint32), 0),
+        tokens=tokens.astype(np.int32),
+        dense=dense.astype(np.int32),
+        alone=alone.astype(np.float32),
+        pairs=np.stack([_padded(p, 0) for p in pairs]).astype(np.int32),
+        cells=np.stack([_padded(c, n) for c in cells]).astype(np.int32),
+    )
+
+
+def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places that hold the same symbol, of the row first, and their entries."""
+    n, k = tokens.shape
+    flat = tokens.ravel()
+    place = np.flatnonzero(~skip[flat])
+    place = place[np.argsort(flat[place], kind="stable")]
+    _, start, size = np.unique(flat[place], return_index=True, return_counts=True)
+    # Each place of a symbol beside every place of it.
+    own = np.repeat(size, size)
+    first = np.repeat(place, own)
+    within = np.arange(first.size) - np.repeat(np.cumsum(own) - own, own)
+    second = place[np.repeat(np.repeat(start, size), own) + within]
+    row, column = first // k, second // k
+    keep = row <= column if n1 == n else (row < n1) & (column >= n1)
+    cells = np.stack([row, column - (n1 if n1 < n else 0)])
+    return np.stack([first, second])[:, keep], cells[:, keep]
+
+
+def _padded(values: np.ndarray, fill: int) -> np.ndarray:
+    """Return the values with filling up to one of few lengths, so that few shapes are compiled."""
+    if not values.size:
+        return values
+    step = max(16, 1 << max(0, values.size.bit_length() - 2))
+    return np.pad(values, (0, -values.size % step), constant_values=fill)
+
+
+def _strings(name: str, x: Array) -> np.ndarray:
+    if isinstance(x, jax.core.Tracer):
+        raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
+    x = np.asarray(x)
+    whole = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
+    if not whole or x.min() < 0:
+        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if whole else "")
+        raise ValueError(f"{name} holds token ids (strings, k), at least 0; got {what}")
+    if x.max() >= 2**32:  # names of random draws are 32 bits long
+        raise ValueError(f"{name} holds token ids below 2^32, got {x.max()}")
+    return x
+
+
+def _require_finite(**scales: Any) -> None:
+    for name, value in scales.items():
+        if known(value) and not np.isfinite(value).all():
+            raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
+
+
+def _same_length(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(
+            f"strings of x and y have one length, got {x.shape[1]} and {y.shape[1]} tokens"
+        )
+    return y
+
+
+def _require_cls(*sets: np.ndarray) -> None:
+    cls = sets[0][0, -1]
+    for x in sets:
+        for wrong, what in (
+            (x[:, -1] != cls, f"another token than the {cls} that the first ends with"),
+            ((x[:, :-1] == cls).any(1), f"the token {cls} before its end too"),
+        ):
+            if wrong.any():
+                raise ValueError(
+                    "strings end with one [CLS] token that stands nowhere else, but the string "
+                    f"{x[np.argmax(wrong)].tolist()} has {what}"
+                )

@@ -1,0 +1,150 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.nn import softmax
+
+from theorykit.checks import ClaimError, inequality
+from theorykit.checks.domains import inputs, integers, interval, psd, reals
+from theorykit.results import Evidence, Verdict
+
+
+def test_the_attack_finds_a_tight_constant(trial):
+    """Sum of the first derivatives of a softmax weight: 2 A (1 - A), so 1/2 is tight."""
+    weight = lambda S: softmax(S)[0]
+    found = inequality(
+        lhs=lambda S: jnp.abs(jax.grad(weight)(S)).sum(),
+        rhs=lambda: 0.5,
+        over=inputs(S=reals("T"), T=(5,)),
+        cases=8,
+    ).test(trial)
+    assert found.verdict == Verdict.holds
+    assert found.evidence == Evidence.searched
+    assert found.ratio == pytest.approx(1, abs=1e-3)
+
+
+def test_the_attack_finds_what_samples_do_not(trial):
+    """A spike of width 1e-2 at a place that no structured case has."""
+    spike = inequality(
+        lhs=lambda x: 1 / (1 + 1e4 * ((x - jnp.array([0.7193, -1.3137])) ** 2).sum()),
+        rhs=lambda: 0.99,
+        over=inputs(x=reals(2)),
+        cases=16,
+    )
+    assert dataclasses.replace(spike, starts=0).test(trial).verdict == Verdict.holds
+    assert dataclasses.replace(spike, starts=0).test(trial).evidence == Evidence.sampled
+    assert spike.test(trial).verdict == Verdict.refuted
+
+
+def test_a_false_bound_falls_at_the_smallest_size_that_fails(trial):
+    found = inequality(
+        lhs=lambda x: x.sum(),
+        rhs=lambda: 2.5,
+        over=inputs(x=interval(-1, 1, "T"), T=(3, 2)),
+    ).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert found.witness.code.startswith("T = 3\nx = np.array([1.")
+    scope = {"np": np}
+    exec(found.witness.code, scope)
+    assert scope["x"].sum() > 2.5
+
+
+def test_the_witness_is_simple(trial):
+    found = inequality(
+        lhs=lambda x: jnp.abs(x).max(), rhs=lambda: 3.0, over=inputs(x=reals("T"), T=(4,))
+    ).test(trial)
+    scope = {"np": np}
+    exec(found.witness.code, scope)
+    assert sorted(scope["x"].tolist()) == [0, 0, 0, 4]
+    assert (found.witness.lhs, found.witness.rhs) == (4.0, 3.0)
+
+
+@pytest.mark.parametrize(("rhs", "verdict"), [(0.0, "holds"), (-0.1, "refuted"), (-2.0, "refuted")])
+def test_sides_that_are_not_positive(trial, rhs, verdict):
+    """-(x - 0.777)^2 <= 0, with equality at one point: the ratio has no meaning there."""
+    found = inequality(
+        lhs=lambda x: -((x - 0.777) ** 2), rhs=lambda: rhs, over=inputs(x=reals())
+    ).test(trial)
+    assert found.verdict == verdict
+
+
+def test_equality_up_to_rounding_is_no_violation(trial):
+    found = inequality(
+        lhs=lambda x, y: (x + y) ** 2,
+        rhs=lambda x, y: x**2 + 2 * x * y + y**2,
+        over=inputs(x=reals(scale=100), y=reals()),
+    ).test(trial)
+    assert found.verdict == Verdict.holds
+
+
+def test_entries_and_trees_are_compared_one_by_one(trial):
+    check = inequality(
+        lhs=lambda S: {"a": S, "b": jnp.diag(S)},
+        rhs=lambda S: {"a": jnp.ones_like(S), "b": jnp.full(2, 0.5)},
+        over=inputs(S=psd(2, bound=1.0)),
+    )
+    found = check.test(trial)
+    assert found.verdict == Verdict.refuted
+    assert "both sides have 6 entries" in found.witness.code
+    assert found.ratio == pytest.approx(2, rel=1e-3)
+
+
+def test_an_infinite_slope_leads_nowhere_outside_the_domain(trial):
+    found = inequality(
+        lhs=lambda x: jnp.sqrt(jnp.maximum(x, 0)).sum(), rhs=lambda: 100.0, over=inputs(x=reals(2))
+    ).test(trial)
+    assert found.verdict == Verdict.holds
+
+
+def test_nan_names_the_point(trial):
+    check = inequality(lhs=lambda x: jnp.sqrt(x), rhs=lambda: 1e9, over=inputs(x=reals()))
+    with pytest.raises(ClaimError, match=r"lhs is NaN at a point of the domain: x = -"):
+        check.test(trial)
+
+
+def test_overflow_of_both_sides_is_no_evidence(trial):
+    big = lambda x: jnp.exp(1e4 + x**2)
+    found = inequality(lhs=big, rhs=big, over=inputs(x=reals())).test(trial)
+    assert found.verdict == Verdict.inconclusive
+    assert "overflow" in found.note
+    found = inequality(lhs=big, rhs=lambda: 1.0, over=inputs(x=reals())).test(trial)
+    assert found.verdict == Verdict.refuted
+
+
+def test_integers_stay_integers_while_reals_are_attacked(trial):
+    found = inequality(
+        lhs=lambda n, x: jnp.where(n == 3, jnp.cos(x - 1.234), -1.0),
+        rhs=lambda: 0.999999,
+        over=inputs(n=integers(0, 5), x=reals()),
+        cases=16,
+    ).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert "n = 3" in found.witness.code
+
+
+def test_a_reparametrised_witness_shows_its_origin(trial):
+    found = inequality(
+        lhs=lambda S: S[0, 1],
+        rhs=lambda: 1.0,
+        over=inputs(F=reals("n 2"), n=(2,)).map(lambda F: {"S": F @ F.T}),
+    ).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert "S = np.array(" in found.witness.code
+    assert "# F = np.array(" in found.witness.code
+
+
+def test_functions_that_cannot_be_traced(trial):
+    sampled = inequality(
+        lhs=lambda x: float(np.linalg.norm(x)), rhs=lambda: 50.0,
+        over=inputs(x=interval(-1, 1, "T"), T=(3,)), traceable=False,
+    )  # fmt: skip
+    found = sampled.test(trial)
+    assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.sampled)
+
+
+def test_shapes_that_do_not_match_are_named(trial):
+    check = inequality(lhs=lambda x: x, rhs=lambda: jnp.ones(2), over=inputs(x=reals(3)))
+    with pytest.raises(ClaimError, match=r"\(3,\) and rhs \(2,\)"):
+        check.test(trial)

@@ -1,0 +1,232 @@
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from theorykit import claims, verify
+from theorykit.checks import exhaustive, expectation, identity, inequality
+from theorykit.checks.domains import inputs, reals
+from theorykit.claims import claim, load, select
+from theorykit.results import Evidence, Result, Verdict
+from theorykit.runs._fingerprint import fingerprint
+
+FILE = """
+from theorykit import claim
+from theorykit.checks import exhaustive
+
+helper = {helper}
+
+@claim("my.first", ref="Lemma 1", statement="n \\\\ge 0")
+def first():
+    "Natural numbers are not negative."
+    return exhaustive(predicate=lambda n: n >= 0, universe=range({size}),
+                      control=dict(predicate=lambda n: n > 0))
+
+@claim("my.second", expect="refuted", tier="slow")
+def second():
+    return exhaustive(predicate=lambda n: n > {bound}, universe=range(9),
+                      control=dict(predicate=lambda n: n > 5))
+"""
+
+
+def write(path, size=5, bound=0, helper=1):
+    path.write_text(FILE.format(size=size, bound=bound, helper=helper))
+    return path
+
+
+def test_a_claim_is_data(registry):
+    @claim("p.a", ref="Lemma 1", statement="x", assumptions=("y",), expect="refuted")
+    def a():
+        """Say it
+        in words.
+        """
+
+    assert (a.id, a.paper, a.ref, a.statement) == ("p.a", "p", "Lemma 1", "x")
+    assert (a.assumptions, a.expect, a.tier) == (("y",), Verdict.refuted, "fast")
+    assert a.words == "Say it in words."
+    assert registry == {"p.a": a}
+    assert claim("p.a.repaired")(lambda: None).repairs == "p.a"
+    assert claim("q.b", paper="other")(lambda: None).paper == "other"
+
+
+def test_two_claims_with_one_id_are_refused_with_both_places(registry):
+    claim("p.a")(lambda: None)
+    with pytest.raises(ValueError, match=r"p\.a: .*test_claims\.py:\d+ and .*test_claims\.py:\d+"):
+        claim("p.a")(lambda: None)
+
+
+@pytest.mark.parametrize("wrong", [{"expect": "true"}, {"tier": "medium"}])
+def test_unknown_expectations_and_tiers_are_refused(registry, wrong):
+    with pytest.raises(ValueError, match=r"p\.a: "):
+        claim("p.a", **wrong)
+
+
+def true(**fields):
+    return exhaustive(predicate=lambda n: True, universe=range(3), **fields)
+
+
+@pytest.mark.parametrize(
+    ("control", "verdict", "word"),
+    [
+        ({"predicate": lambda n: n != 2}, "holds", ""),
+        ({"predicate": lambda n: n != 5}, "inconclusive", "not refuted"),
+        (None, "inconclusive", "no control"),
+    ],
+)
+def test_a_claim_is_no_stronger_than_its_control(registry, control, verdict, word):
+    result = claim("p.a")(lambda: true(control=control)).run()
+    assert result.verdict == verdict
+    assert word in result.note
+
+
+def test_a_refutation_stands_by_itself(registry):
+    check = exhaustive(
+        predicate=lambda n: n < 2, universe=range(3), control={"predicate": lambda n: True}
+    )
+    result = claim("p.a", expect="refuted")(lambda: check).run()
+    assert (result.verdict, result.control) == (Verdict.refuted, Verdict.holds)
+    assert not result.moved
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: 1 / 0, "ZeroDivisionError: division by zero (test_claims.py:"),
+        (lambda: 3, "returns int, not a check"),
+        (lambda: true(control={"x": 1}), "cannot replace x"),
+        (
+            lambda: identity(lhs=lambda y: y, rhs=lambda: 0, over=inputs(x=reals())),
+            "asks for y; its domain has x",
+        ),
+        (
+            lambda: inequality(lhs=jnp.sqrt, rhs=lambda x: x + 9, over=inputs(x=reals())),
+            "lhs is NaN at a point of the domain: x = -",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_a_result_of_one_sentence(registry, build, words):
+    result = claim("p.a")(build).run()
+    assert result.verdict == Verdict.error
+    assert words in result.note
+    assert "\n" not in result.note
+
+
+def random_claims():
+    for i in range(3):
+
+        @claim(f"p.{i}")
+        def draw():
+            return expectation(
+                statistic=jax.random.normal, value=0, replicates=8, control={"value": 3}
+            )
+
+
+def test_a_result_depends_on_seed_and_id_only(registry):
+    random_claims()
+    one = registry["p.1"].run(seed=3)
+    again = {i: c.run(seed=3) for i, c in reversed(registry.items())}["p.1"]
+    drop = lambda r: {k: v for k, v in r.json().items() if k != "seconds"}
+    assert drop(one) == drop(again)
+    assert registry["p.1"].run(seed=4).outcome.estimate != one.outcome.estimate
+    assert registry["p.2"].run(seed=3).outcome.estimate != one.outcome.estimate
+
+
+def test_checks_run_in_float64_and_leave_jax_alone(registry):
+    dtypes = []
+    with jax.enable_x64(False):
+        check = lambda: exhaustive(
+            predicate=lambda n: dtypes.append(jnp.ones(1).dtype) or True, universe=range(1)
+        )
+        claim("p.a")(check).run()
+        assert jnp.ones(1).dtype == jnp.float32
+    assert dtypes == [jnp.float64]
+
+
+def test_results_survive_json(registry):
+    random_claims()
+    result = registry["p.0"].run()
+    text = json.dumps(result.json(), allow_nan=False)
+    assert Result.from_json(json.loads(text)).json() == result.json()
+
+
+def test_grades_are_ordered():
+    assert (
+        Evidence.sampled
+        < Evidence.searched
+        < Evidence.fitted
+        < Evidence.trained
+        < Evidence.exhaustive
+        < Evidence.certified
+    )
+
+
+def test_a_file_of_claims_works_like_the_shipped_ones(registry, tmp_path):
+    file = write(tmp_path / "mine.py")
+    assert [c.id for c in load(file)] == ["my.first", "my.second"]
+    (result,) = verify([str(file)])
+    assert (result.id, result.verdict, result.paper) == ("my.first", Verdict.holds, "my")
+    assert [r.verdict for r in verify(file, tier="all")] == ["holds", "refuted"]
+    write(file, size=7)
+    assert verify(file)[0].outcome.cases == 7
+
+
+def test_a_file_may_import_its_neighbours(registry, tmp_path):
+    (tmp_path / "neighbour_of_mine.py").write_text("size = 4\n")
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from neighbour_of_mine import size\n" + FILE.format(size="size", bound=0, helper=1)
+    )
+    assert verify(file)[0].outcome.cases == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "import nowhere_at_all",
+            "ModuleNotFoundError: No module named 'nowhere_at_all' (bad.py:1)",
+        ),
+        ("x =", "SyntaxError"),
+        ("x = 1", "declares no claim"),
+    ],
+)
+def test_a_file_that_is_no_use_is_named(registry, tmp_path, text, words):
+    file = tmp_path / "bad.py"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"bad\.py") as caught:
+        load(file)
+    assert words in str(caught.value)
+
+
+def test_selection(registry, tmp_path, monkeypatch):
+    file = str(write(tmp_path / "mine.py"))
+    monkeypatch.setattr(claims, "shipped", lambda: [])
+    with pytest.raises(ValueError, match="no claim matches 'x\\*'"):
+        select(["x*"])
+    with pytest.raises(ValueError, match="there is no claims file"):
+        select([str(tmp_path / "none.py")])
+    monkeypatch.setattr(claims, "shipped", lambda: [c for c in load(file) if c.tier == "slow"])
+    with pytest.raises(ValueError, match="all of the slow tier; add --tier slow"):
+        select(["my.second"], "fast")
+    assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
+
+
+def test_a_pattern_chooses_among_the_claims_of_a_file(registry, monkeypatch, tmp_path):
+    file = str(write(tmp_path / "mine.py"))
+    monkeypatch.setattr(claims, "shipped", lambda: [])
+    both = [c.id for c in select([file])]
+    assert len(both) == 2
+    assert [c.id for c in select(["my.s*", file])] == ["my.second"]
+
+
+def test_a_fingerprint_follows_the_claim_and_its_helpers_only(registry, tmp_path):
+    marks = lambda **kw: [fingerprint(c) for c in load(write(tmp_path / "mine.py", **kw))]
+    first, second = marks()
+    assert marks(size=6)[0] != first
+    assert marks(size=6)[1] == second
+    assert marks(helper=2)[0] != first
+    file = tmp_path / "mine.py"
+    write(file)
+    file.write_text("# a comment\n\n" + file.read_text())
+    assert [fingerprint(c) for c in load(file)] == [first, second]

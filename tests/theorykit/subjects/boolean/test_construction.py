@@ -1,0 +1,115 @@
+"""The construction, its closed forms, its projection and the chain of thought."""
+
+import jax
+import numpy as np
+import pytest
+
+from theorykit.proofs_numeric.sharper.chain import chain
+from theorykit.subjects import boolean, sharpness
+
+
+@pytest.fixture(autouse=True)
+def float64():
+    with jax.enable_x64(True):
+        yield
+
+
+def run(network, x):
+    return np.asarray(jax.jit(jax.vmap(network))(x))
+
+
+def test_it_computes_f_and_the_error_bound_is_met():
+    f = boolean.random(6, 2, 4, seed=1)
+    network = boolean.transformer(f)
+    away = np.abs(run(network, boolean.bits(6))[:, 0] - f.table()).max()
+    assert 0.5 * network.design.error < away <= network.design.error * (1 + 1e-9)
+    assert network.f == f
+
+
+def test_more_bits_than_f_has():
+    f = boolean.parity(3, (0, 2))
+    network = boolean.transformer(f, 5)
+    x = boolean.bits(5)
+    assert np.abs(run(network, x)[:, 0] - f(x[:, :3])).max() <= network.design.error * (1 + 1e-9)
+
+
+def test_closed_norms_and_gradients():
+    f = boolean.random(6, 2, 4, seed=1)
+    network = boolean.transformer(f)
+    assert network.squared_norms() == pytest.approx(boolean.squared_norms(f))
+    assert sum(network.squared_norms().values()) == pytest.approx(boolean.squared_norm(f))
+    found = sharpness.gradient_norms(network, boolean.bits(6))
+    bounds = boolean.gradient_bounds(f)
+    assert set(found) == set(bounds)
+    for name, bound in bounds.items():
+        assert found[name].max() <= bound * (1 + 1e-9)
+    assert 2 * sum(g.mean() for g in found.values()) < boolean.trace_bound(f)
+
+
+def test_a_wide_projection_keeps_the_function_a_narrow_one_does_not():
+    f = boolean.parity(4, (0, 1))
+    x = boolean.bits(4)
+    away = lambda r: np.abs(
+        run(boolean.transformer(f, project=r, scale=4.0), x)[:, 0] - f.table()
+    ).max()
+    assert away(1000) < 0.05
+    assert away(2) > 0.2
+
+
+def test_no_error_is_promised_of_random_encodings():
+    network = boolean.transformer(boolean.parity(4, (0, 1)), project=5)
+    assert network.design.error == np.inf
+    assert boolean.transformer(boolean.parity(4, (0, 1)), scale=600.0).design.error < 1e-300
+
+
+def test_rescaling_keeps_the_function_and_lowers_the_norm():
+    network = boolean.transformer(boolean.random(6, 2, 4, seed=1))
+    other = boolean.rescaled(network)
+    x = boolean.bits(6)[::7]
+    np.testing.assert_allclose(run(network, x), run(other, x), atol=1e-12)
+    assert sum(other.squared_norms().values()) < sum(network.squared_norms().values())
+    for factor in (0.9, 1.1):
+        again = boolean.rescaled(other, factor)
+        assert sum(again.squared_norms().values()) > sum(other.squared_norms().values())
+
+
+def test_the_chain_of_thought_is_that_of_the_claim():
+    x = boolean.bits(3)
+    found = run(boolean.ParityChain(3), x)
+    np.testing.assert_array_equal(found, np.cumsum(x, 1) % 2)
+    assert found.tolist() == [chain(tuple(row)) for row in x.tolist()]
+
+
+def test_networks_of_one_shape_share_a_graph():
+    from flax import nnx
+
+    graphs = [nnx.split(boolean.transformer(boolean.random(5, 2, 3, s)), ...)[0] for s in (0, 1)]
+    assert graphs[0] == graphs[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: boolean.transformer(boolean.random(3, 1, 3), 2), "at least the 3 bits"),
+        (lambda: boolean.transformer(boolean.random(4, 2, 5)), "sparsity is at most T = 4, got 5"),
+        (
+            lambda: boolean.transformer(boolean.Parities(3, ((0,), (1,)), (1.0, -2.0))),
+            "positive, got -2.0",
+        ),
+        (lambda: boolean.transformer(boolean.Parities(3, ((0,), ()), (1, 1))), "got [0, 1]"),
+        (lambda: boolean.transformer(boolean.Parities(3, (), ())), "this one is zero"),
+        (lambda: boolean.transformer(boolean.parity(9, (1, 2)), scale=1.0), "1.0 is not at T = 9"),
+        (lambda: boolean.transformer(boolean.parity(3), scale=np.inf), "finite number above 0"),
+        (lambda: boolean.ParityChain(3, scale=np.nan), "finite number above 0, got nan"),
+        (lambda: boolean.ParityChain(3, scale=0.5), "0.5 is not at T = 3"),
+        (lambda: boolean.ParityChain(3)(np.zeros(4)), "a row of 3 bits, got shape (4,)"),
+        (lambda: boolean.ParityChain(3)(np.array([0, 1, 2])), "bits are 0 and 1, got 2"),
+        (lambda: boolean.transformer(boolean.parity(3))(np.zeros(4)), "a row of 3 bits"),
+        (lambda: boolean.transformer(boolean.parity(3), project=0), "project is a whole number"),
+        (lambda: boolean.rescaled(boolean.transformer(boolean.parity(3)), 0.0), "positive"),
+    ],
+)
+def test_bad_input(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call()
+    assert says in str(error.value)

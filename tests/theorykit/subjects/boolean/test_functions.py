@@ -1,0 +1,85 @@
+"""Expansions, the transform and random functions."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theorykit.subjects import boolean
+
+
+@given(T=st.integers(0, 9), seed=st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_the_transform_is_the_matrix_of_signs_and_its_own_inverse(T, seed):
+    table = np.random.default_rng(seed).integers(-9, 9, (2, 2**T)).astype(np.int32)
+    both = np.bitwise_count(np.arange(2**T)[:, None] & np.arange(2**T)) % 2
+    found = boolean.walsh_hadamard(table)
+    np.testing.assert_array_equal(found, table @ (1 - 2 * both.astype(int)))
+    np.testing.assert_array_equal(boolean.walsh_hadamard(found), 2**T * table)
+
+
+def test_small_integers_do_not_wrap():
+    found = boolean.walsh_hadamard(np.full(8, 100, np.int8))
+    assert found.tolist() == [800, *[0] * 7]
+
+
+def test_every_boolean_function_of_three_bits_is_its_expansion():
+    for values in itertools.product((0.0, 1.0), repeat=8):
+        np.testing.assert_allclose(boolean.expansion(values).table(), values, atol=1e-12)
+
+
+@given(T=st.integers(1, 7), degree=st.integers(1, 7), s=st.integers(1, 5), seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_an_expansion_gives_back_the_function(T, degree, s, seed):
+    degree = min(degree, T)
+    f = boolean.random(T, degree, min(s, len(list(itertools.combinations(range(T), degree)))), seed)
+    g = boolean.expansion(f.table())
+    assert (g.degree, g.sparsity) == (f.degree, f.sparsity) == (degree, len(f.sets))
+    given = dict(zip(f.sets, f.coefficients, strict=True))
+    assert given == pytest.approx(dict(zip(g.sets, g.coefficients, strict=True)))
+
+
+def test_normalisation():
+    f = boolean.random(8, 3, 5, seed=2, normalised="variance")
+    assert f.table().var() == pytest.approx(1)
+    g = boolean.random(8, 3, 5, seed=2)
+    assert sum(c * c for c in g.coefficients) == pytest.approx(1)
+    assert min(boolean.random(8, 3, 5, normalised=None).coefficients) > 0
+
+
+def test_a_tiling_covers_each_bit_once():
+    f = boolean.tiling(20, 3)
+    assert f.sparsity == 6
+    assert f.degree == 3
+    assert sorted(sum(f.sets, ())) == list(range(18))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: boolean.walsh_hadamard(np.ones(6)), "2^T values, one for each input; got 6"),
+        (lambda: boolean.expansion([1.0, np.nan]), "finite"),
+        (lambda: boolean.expansion([1.0, 1j]), "these are complex"),
+        (lambda: boolean.degree([1.0, 2.0], tol=np.nan), "at least 0, got nan"),
+        (lambda: boolean.walsh_hadamard([True, False]), "signed numbers"),
+        (lambda: boolean.walsh_hadamard(np.ones(4, np.uint8)), "not uint8"),
+        (lambda: boolean.parity(3, (0.9,)), "a position is a whole number of at least 0, got 0.9"),
+        (lambda: boolean.parity(3, "12"), "got '1'"),
+        (lambda: boolean.parity(3, (True,)), "got True"),
+        (lambda: boolean.parity(3)(np.array([0, 1, -1])), "bits are 0 and 1, got -1"),
+        (lambda: boolean.random(4, 5, 1), "degree is at most T = 4, got 5"),
+        (lambda: boolean.random(4, 2, 7), "there are 6 sets"),
+        (lambda: boolean.random(4, 2, 3, normalised="mean"), '"norm", "variance" or None'),
+        (lambda: boolean.tiling(4, 5), "at most T = 4"),
+        (lambda: boolean.Parities(3, ((0, 3),), (1.0,)), "positions from 0 to 2"),
+        (lambda: boolean.Parities(3, ((0,), (0,)), (1.0, 2.0)), "one is named twice"),
+        (lambda: boolean.Parities(3, ((0,),), ()), "one coefficient"),
+        (lambda: boolean.parity(3)(np.zeros((2, 4))), "3 bits"),
+    ],
+)
+def test_bad_input(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call()
+    assert says in str(error.value)

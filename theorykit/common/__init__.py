@@ -1,0 +1,1 @@
+"""What every other room stands on: arguments, folders, exponents. It imports nothing of ours."""

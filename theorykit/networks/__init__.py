@@ -1,0 +1,1 @@
+"""Networks of finite width: the modules, the tasks they learn, training, and the comparison."""

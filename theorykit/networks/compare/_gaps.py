@@ -1,0 +1,123 @@
+"""Distances of samples to what they tend to, with their noise taken out and their errors known."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theorykit.common.exponents import Exponent, of_squares
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A distance at each width, and how it falls.
+
+    **Fields:** `widths`; `values`, relative to the size of what is tended to, 0 where noise is
+    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0;
+    `exponent`, fitted to the squares at all widths, with their errors.
+    """
+
+    widths: np.ndarray
+    values: np.ndarray
+    stderr: np.ndarray
+    resolved: np.ndarray
+    exponent: Exponent
+
+
+def squares(samples: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return squared lengths of samples (n, m) and their standard errors, by the jackknife.
+
+    `bias`, of their mean, without its noise: from products of different samples only; `spread`,
+    the mean squared distance to the mean; `single`, the mean over samples.
+    """
+
+    def three(whole, own, n):
+        """Return them from |sum of samples|^2 and the sum of |sample|^2."""
+        spread = (own - whole / n) / (n - 1)
+        return np.array([(whole - own) / (n * (n - 1)), spread, own / n])
+
+    n, total = len(samples), samples.sum(0)
+    own, along = (samples**2).sum(1), samples @ total
+    value = three(total @ total, own.sum(), n)
+    without = three(total @ total - 2 * along + own, own.sum() - own, n - 1)
+    away = without - without.mean(1, keepdims=True)
+    error = np.sqrt((n - 1) / n * (away**2).sum(1))
+    return dict(zip(("bias", "spread", "single"), zip(value, error, strict=True), strict=True))
+
+
+def curves(
+    widths: Any, samples: list[Any], reference: Any, *, noise: float = 0.0, scale: float = 0.0
+) -> dict[str, Curve]:
+    """Return, over widths, the `bias` of the mean of samples, their `spread`, and both: `single`.
+
+    **Arguments:**
+
+    - `samples`: for each width, (seeds, ...).
+    - `reference`: what the samples tend to, one for all, or a list of (seeds, ...).
+    - `noise`: the squared standard errors of the reference, summed over its entries.
+    - `scale`: what distances are divided by; if 0, the size of the reference.
+
+    **Raises:** `ValueError` for fewer than three seeds, or samples that are not finite.
+    """
+    references = reference if isinstance(reference, list) else [reference] * len(samples)
+    pairs = [
+        (np.asarray(s, float), np.asarray(r, float))
+        for s, r in zip(samples, references, strict=True)
+    ]
+    for width, (s, r) in zip(widths, pairs, strict=True):
+        if len(s) < 3:
+            raise ValueError(f"a gap and its error take at least 3 seeds, got {len(s)}")
+        if not (np.isfinite(s).all() and np.isfinite(r).all()):
+            raise ValueError(
+                f"networks or kernel are not finite at width {width}; "
+                "if they were trained, take a smaller learning_rate"
+            )
+    if not scale:
+        axes = lambda s, r: r[None] if r.ndim < s.ndim else r
+        scale = math.sqrt(np.mean([(axes(s, r) ** 2).sum() / len(axes(s, r)) for s, r in pairs]))
+    differences = [(s - r).reshape(len(s), -1) / scale for s, r in pairs]
+    measured = [squares(d) for d in differences]
+    found = {}
+    for name in measured[0]:
+        square, error = np.array([m[name] for m in measured]).T
+        if name != "spread" and noise:
+            square = square - noise / scale**2
+            # Its errors may all point the way that the samples differ.
+            theirs = 2 * np.sqrt(np.maximum(square, 0) * noise) / scale + noise / scale**2
+            error = np.hypot(error, theirs)
+        found[name] = curve(widths, square, error)
+    return found
+
+
+def curve(widths: Any, square: np.ndarray, errors: np.ndarray) -> Curve:
+    """Return the curve of distances whose squares are estimated with these errors."""
+    widths = np.asarray(widths)
+    values = np.sqrt(np.maximum(square, 0))
+    resolved = square > 2 * errors
+    stderr = np.sqrt(np.maximum(square, 0) + errors) - values
+    stderr = np.where(resolved, errors / (2 * np.where(resolved, values, 1)), stderr)
+    return Curve(widths, values, stderr, resolved, of_squares(widths, square, errors))
+
+
+def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
+    """Draw distances over widths, both on logarithmic scales, into a file.
+
+    **Raises:** `ImportError` where matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for label, line in lines.items():
+        shown = line.resolved
+        value, low, high = line.exponent
+        label = f"{label}: {value:.2f} [{low:.2f}, {high:.2f}]" if shown.sum() > 1 else label
+        axes.errorbar(
+            line.widths[shown], line.values[shown], line.stderr[shown], fmt="o-", label=label
+        )
+    axes.set(xscale="log", yscale="log", xlabel="width", ylabel="relative distance", title=title)
+    axes.legend(fontsize="small")
+    figure.savefig(file)

@@ -1,0 +1,85 @@
+"""How the kernels of finite networks tend to those of infinite width."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theorykit.kernels import empirical
+from theorykit.networks.compare._gaps import Curve, curves, plot
+from theorykit.networks.compare._networks import Make, over_seeds, readout_features
+
+Array = Any
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelGap:
+    """Kernels of finite networks and their distance to those of infinite width.
+
+    **Fields:** `nngp_bias`, `ntk_bias`: distance of the mean over networks, the noise of this mean
+    and of the kernel taken out; `nngp_spread`, `ntk_spread`: root mean square distance of a network
+    to the mean; `nngp`, `ntk`: the kernels of infinite width; `nngp_means`, `ntk_means`:
+    (widths, P1, P2). Distances are in the Frobenius norm, relative to the kernel.
+    """
+
+    nngp_bias: Curve
+    nngp_spread: Curve
+    ntk_bias: Curve
+    ntk_spread: Curve
+    nngp: np.ndarray
+    ntk: np.ndarray
+    nngp_means: np.ndarray
+    ntk_means: np.ndarray
+
+    def plot(self, file: str | Path) -> None:
+        """Draw the four distances over the widths."""
+        names = ("nngp_bias", "nngp_spread", "ntk_bias", "ntk_spread")
+        lines = {name.replace("_", " "): getattr(self, name) for name in names}
+        plot(file, lines, "Kernels of finite networks")
+
+
+def kernels(
+    make: Make,
+    kernel: Callable[..., Any],
+    x: Array,
+    x2: Array | None = None,
+    *,
+    widths: Sequence[int],
+    seeds: int | Sequence[int],
+    key: Array,
+    batch: int = 16,
+) -> KernelGap:
+    """Compare NNGP and NTK of finite networks with the kernels of infinite width.
+
+    The NNGP of one network is taken with its readout weights averaged out (the readout's part of
+    the NTK): the product of its outputs would not settle as the width grows.
+
+    **Arguments:**
+
+    - `make`, `kernel`: as `theorykit.networks.compare` says.
+    - `x`, `x2`: inputs; without `x2` the Gram matrices of `x`.
+    - `widths`, `seeds`: which networks; `key`: where their weights come from.
+    - `batch`: how many networks at once.
+
+    **Raises:** `ValueError` for fewer than three seeds.
+    """
+    exact = kernel(x, x2)
+
+    def both(network):
+        rows = readout_features(network, x)
+        columns = rows if x2 is None else readout_features(network, x2)
+        return rows @ columns.T, empirical(network, x, x2, get="ntk").ntk
+
+    found = [over_seeds(both, make, width, seeds, key, batch) for width in widths]
+    parts: dict[str, Any] = {}
+    for i, name in enumerate(("nngp", "ntk")):
+        samples = [np.asarray(pair[i], float) for pair in found]
+        stderr = getattr(exact, f"{name}_stderr")
+        noise = 0.0 if stderr is None else float((np.asarray(stderr, float) ** 2).sum())
+        reference = np.asarray(getattr(exact, name), float)
+        lines = curves(widths, samples, reference, noise=noise)
+        parts |= {f"{name}_bias": lines["bias"], f"{name}_spread": lines["spread"]}
+        parts |= {name: reference, f"{name}_means": np.stack([s.mean(0) for s in samples])}
+    return KernelGap(**parts)

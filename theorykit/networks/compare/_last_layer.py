@@ -1,0 +1,104 @@
+"""How networks whose last layer alone is trained tend to the posterior of the NNGP."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.common.arguments import finite, whole
+from theorykit.kernels import ridge as kernel_ridge
+from theorykit.networks.compare._gaps import Curve, curves, plot
+from theorykit.networks.compare._networks import Make, over_seeds, readout_features
+
+Array = Any
+
+
+@dataclasses.dataclass(frozen=True)
+class LastLayerGap:
+    """Outputs of networks with a trained last layer, and their distance to the NNGP's posterior.
+
+    **Fields:** `bias`: distance of the mean over networks, its noise taken out; `single`: root mean
+    square distance of one; both relative to the posterior mean. `unfinished`: (widths,), the same
+    distance between gradient descent and where it ends, the closed form. `posterior`: (P*,);
+    `means`: (widths, P*) of the closed form.
+    """
+
+    bias: Curve
+    single: Curve
+    unfinished: np.ndarray
+    posterior: np.ndarray
+    means: np.ndarray
+
+    def plot(self, file: str | Path) -> None:
+        """Draw the distances over the widths."""
+        lines = {"mean of networks": self.bias, "one network": self.single}
+        plot(file, lines, "Trained last layer and the NNGP posterior")
+
+
+def last_layer(
+    make: Make,
+    kernel: Callable[..., Any],
+    x: Array,
+    y: Array,
+    x_test: Array,
+    *,
+    ridge: float,
+    widths: Sequence[int],
+    seeds: int | Sequence[int],
+    key: Array,
+    steps: int = 1000,
+    batch: int = 16,
+) -> LastLayerGap:
+    """Compare training of the last layer, from zero and with weight decay, with the NNGP posterior.
+
+    The loss is sum (f - y)^2 / 2 + ridge |w|^2 / 2, so the ridge is the variance of the observation
+    noise. Its minimum has a closed form, and gradient descent of `steps` steps goes there. A
+    network is linear in its last layer: the gradients are taken once for all steps.
+
+    **Arguments:**
+
+    - `make`, `kernel`: as `theorykit.networks.compare` says; networks with one output.
+    - `x`, `y`: (P, ...) inputs and (P,) targets; `x_test`: inputs to predict at, of any length.
+    - `ridge`: above 0. `widths`, `seeds`, `key`, `batch`: as for `gradient_descent`.
+
+    **Raises:** `ValueError` for a ridge that is not positive, fewer than three seeds, or targets of
+    another shape.
+    """
+    if not ridge > 0:
+        raise ValueError(f"the ridge is above 0, got {ridge}")
+    if np.shape(y) != (len(x),):
+        raise ValueError(f"{len(x)} inputs have targets ({len(x)},), got shape {np.shape(y)}")
+    for name, values in dict(inputs=x, targets=y, x_test=x_test).items():
+        finite(name, values)
+    whole("steps", steps)
+    k, k_test = (np.asarray(kernel(*pair).nngp) for pair in ((x, None), (x_test, x)))
+    posterior = np.asarray(kernel_ridge(k, np.asarray(y, k.dtype), k_test, ridge=ridge).mean)
+    y = jnp.asarray(y)
+
+    def both(network):
+        if (size := jax.eval_shape(network, x[0]).size) != 1:
+            raise ValueError(f"the network has one output here, not {size}")
+        rows, test = readout_features(network, x), readout_features(network, x_test)
+        gram = rows @ rows.T
+        alpha = jnp.linalg.solve(gram + ridge * jnp.eye(len(y), dtype=gram.dtype), y)
+        rate = 1 / (jnp.linalg.eigvalsh(gram)[-1] + ridge)
+        step = lambda _, w: w - rate * (rows.T @ (rows @ w - y) + ridge * w)
+        w = jax.lax.fori_loop(0, steps, step, jnp.zeros(rows.shape[1], rows.dtype))
+        return test @ rows.T @ alpha, test @ w
+
+    found = [over_seeds(both, make, width, seeds, key, batch) for width in widths]
+    closed = [np.asarray(pair[0], float) for pair in found]
+    gaps = [np.asarray(pair[1], float) - c for pair, c in zip(found, closed, strict=True)]
+    left = [(gap**2).sum(1).mean() for gap in gaps]
+    lines = curves(widths, closed, posterior)
+    return LastLayerGap(
+        bias=lines["bias"],
+        single=lines["single"],
+        unfinished=np.sqrt(left) / np.linalg.norm(posterior),
+        posterior=posterior,
+        means=np.stack([c.mean(0) for c in closed]),
+    )

@@ -1,0 +1,202 @@
+"""How trained finite networks tend to the predictor of the tangent kernel."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.common.arguments import finite, whole
+from theorykit.networks.compare._gaps import Curve, curves, plot
+from theorykit.networks.compare._linear import fastest_rate, predict
+from theorykit.networks.compare._networks import Make, descend, over_seeds
+
+Array = Any
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingGap:
+    """Outputs of trained networks at test inputs, and their distance to the kernel's prediction.
+
+    **Fields:** `steps`, at which outputs were taken (of the last stage); `learning_rates`, one a
+    stage; `bias`, for each of the steps, the distance of the mean over networks, its noise taken
+    out; `single`, the root mean square distance of one network; both relative to the prediction.
+    `predicted`: (steps, P*, outputs), with outputs at initialisation as they are on average;
+    `flow`: the same by gradient flow; `means`: (widths, steps, P*, outputs) of networks.
+    """
+
+    steps: tuple[int, ...]
+    learning_rates: tuple[float, ...]
+    bias: tuple[Curve, ...]
+    single: tuple[Curve, ...]
+    predicted: np.ndarray
+    flow: np.ndarray
+    means: np.ndarray
+
+    def plot(self, file: str | Path) -> None:
+        """Draw the distances over the widths, at each of the steps."""
+        pairs = zip(self.steps, self.bias, self.single, strict=True)
+        lines: dict[str, Any] = {}
+        for n, mean, one in pairs:
+            lines |= {f"mean of networks, {n} steps": mean, f"one network, {n} steps": one}
+        plot(file, lines, "Trained networks and the kernel predictor")
+
+
+def gradient_descent(
+    make: Make,
+    kernel: Callable[..., Any],
+    x: Array,
+    y: Array,
+    x_test: Array,
+    *,
+    steps: Sequence[int],
+    widths: Sequence[int],
+    seeds: int | Sequence[int],
+    key: Array,
+    learning_rate: float | None = None,
+    subtract: bool = True,
+    batch: int = 16,
+) -> TrainingGap:
+    """Compare networks trained by full-batch gradient descent with the predictor of their NTK.
+
+    The loss is the mean over the data of half the squared error. A network of infinite width has
+
+        f_n(x) = f_0(x) + Theta(x, X) Theta^-1 (1 - (1 - eta Theta / P)^n) (y - f_0(X))
+
+    after n steps. Gradient flow for the time eta n, which `kernels.gradient_flow` predicts, has
+    exp(-eta n Theta / P) in place of the power.
+
+    **Arguments:**
+
+    - `make`, `kernel`: as `theorykit.networks.compare` says.
+    - `x`, `y`: (P, ...) inputs and (P,) or (P, outputs) targets; `x_test`: inputs to predict at,
+      of any length.
+    - `steps`: at which outputs are compared, increasing.
+    - `widths`, `seeds`: which networks; `key`: where their weights come from.
+    - `learning_rate`: eta; None: P / 4 over the largest eigenvalue of the kernel. It must be
+      below 2 P over that; narrow networks, whose NTK may be several times as large, need less.
+    - `subtract`: train f - f_0, so that nothing but the kernel is at random; if False, each network
+      is compared with the prediction for its own f_0.
+    - `batch`: how many networks at once.
+
+    **Raises:** `ValueError` for fewer than three seeds, steps that do not increase, targets that
+    do not fit, a learning rate at which training diverges.
+    """
+    stage = (x, y, learning_rate, tuple(steps))
+    return _compare(make, kernel, [stage], x_test, widths, seeds, key, subtract, batch)
+
+
+def two_stage(
+    make: Make,
+    kernel: Callable[..., Any],
+    first: tuple[Array, Array],
+    second: tuple[Array, Array],
+    x_test: Array,
+    *,
+    steps: tuple[int, Sequence[int]],
+    widths: Sequence[int],
+    seeds: int | Sequence[int],
+    key: Array,
+    learning_rates: tuple[float | None, float | None] = (None, None),
+    subtract: bool = True,
+    batch: int = 16,
+) -> TrainingGap:
+    """Compare networks trained on two data sets in turn with the two-stage predictor.
+
+    The predictor is the one of the first stage plus the NTK predictor of the errors that it makes
+    on the second data set (capture paper, Sec. 4.1).
+
+    **Arguments:**
+
+    - `first`, `second`: pairs of inputs and targets; lengths of inputs may differ.
+    - `steps`: how many steps the first stage has, and at which of the second to compare.
+    - `learning_rates`: of the two stages; the others as for `gradient_descent`.
+
+    **Raises:** as `gradient_descent`.
+    """
+    stages = [
+        (*first, learning_rates[0], (steps[0],)),
+        (*second, learning_rates[1], tuple(steps[1])),
+    ]
+    return _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch)
+
+
+def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) -> TrainingGap:
+    inputs = [jnp.asarray(x) for x, *_ in stages] + [jnp.asarray(x_test)]
+    for x in inputs:
+        finite("inputs", x)
+    targets = [_columns(x, y) for x, y, *_ in stages]
+    counts = [_increasing(steps) for *_, steps in stages]
+    table: dict[tuple[int, int], np.ndarray] = {}
+
+    def theta(i: int, j: int) -> np.ndarray:
+        i, j = i % len(inputs), j % len(inputs)
+        if (i, j) not in table:
+            pair = (inputs[i], None if i == j else inputs[j])
+            table[i, j] = np.asarray(kernel(*pair).ntk, float)
+        return table[i, j]
+
+    rates = []
+    for i, (_, _, rate, _) in enumerate(stages):
+        fastest = fastest_rate(theta(i, i))
+        rates.append(fastest / 4 if rate is None else float(rate))
+        if not 0 < rates[-1] < 2 * fastest:
+            raise ValueError(
+                f"gradient descent converges with a learning_rate between 0 and {2 * fastest:.3g} "
+                f"(2 P over the largest eigenvalue of the NTK), got {rate}"
+            )
+    linear = list(zip(targets, rates, counts, strict=True))
+    data = list(zip(inputs, map(jnp.asarray, targets), rates, counts, strict=False))
+    train = lambda network: descend(network, data, inputs[-1], subtract)
+    found = [over_seeds(train, make, width, seeds, key, batch) for width in widths]
+
+    zeros = [np.zeros_like(y) for y in targets]
+    origin = np.zeros((len(inputs[-1]), targets[0].shape[1]))
+    predicted = predict(theta, linear, origin, zeros)[-1]
+    flow = predict(theta, linear, origin, zeros, flow=True)[-1]
+    samples = [np.asarray(f["test"][-1], float) for f in found]  # (seeds, steps, P*, outputs)
+    if subtract:
+        own = [np.broadcast_to(predicted, s.shape) for s in samples]
+    else:
+        own = [_from_own_start(theta, linear, f) for f in found]
+    lines = [
+        curves(widths, [s[:, t] for s in samples], [r[:, t] for r in own])
+        for t in range(len(counts[-1]))
+    ]
+    return TrainingGap(
+        steps=counts[-1],
+        learning_rates=tuple(rates),
+        bias=tuple(line["bias"] for line in lines),
+        single=tuple(line["single"] for line in lines),
+        predicted=predicted,
+        flow=flow,
+        means=np.stack([s.mean(0) for s in samples]),
+    )
+
+
+def _from_own_start(theta: Callable, linear: list, found: dict) -> np.ndarray:
+    """Return the predictions (seeds, steps, P*, outputs) from every network's own f_0."""
+    start = np.asarray(found["start"], float)
+    starts = [np.asarray(s, float) for s in found["starts"]]
+    seeds = range(len(start))
+    return np.stack([predict(theta, linear, start[s], [f[s] for f in starts])[-1] for s in seeds])
+
+
+def _columns(x: Array, y: Array) -> np.ndarray:
+    y = np.asarray(y)
+    if y.ndim not in (1, 2) or len(y) != len(x):
+        raise ValueError(
+            f"targets have shape (P,) or (P, outputs) for P inputs; got {len(x)} inputs and "
+            f"targets of shape {y.shape}"
+        )
+    finite("targets", y)
+    return y.reshape(len(y), -1)
+
+
+def _increasing(steps: tuple) -> tuple[int, ...]:
+    steps = tuple(whole("a number of steps", n) for n in steps)
+    if not steps or any(b <= a for a, b in zip((0, *steps), steps, strict=False)):
+        raise ValueError(f"steps are whole numbers from 1 on that increase, got {steps}")
+    return steps

@@ -1,0 +1,7 @@
+"""Finite networks, in the parameterisation of the kernels and in those that are trained."""
+
+from theorykit.networks.nets.local import LocalTransformer as LocalTransformer
+from theorykit.networks.nets.mlp import MLP as MLP
+from theorykit.networks.nets.transformer import Transformer as Transformer
+
+__all__ = ["MLP", "LocalTransformer", "Transformer"]

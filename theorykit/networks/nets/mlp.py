@@ -1,0 +1,99 @@
+"""A fully connected network on the flattened input."""
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from theorykit.common.arguments import whole
+from theorykit.networks.nets.scales import (
+    ACTIVATIONS,
+    PARAMETERISATIONS,
+    Map,
+    check_ids,
+    choose,
+    count_parameters,
+    source,
+)
+
+Array = Any
+
+
+class MLP(nnx.Module):
+    """Dense layers with an activation between them.
+
+    Args:
+      features: numbers in an input, flattened; or `vocabulary` and `tokens`: the input is that many
+        ids, each a one-hot vector.
+      width, depth: of the hidden layers. `outputs`: how many numbers.
+      activation, parameterisation, dtype, rngs: as for `Transformer`.
+      sigma_w, sigma_b: scale of weights and, in the NTK parameterisation, biases.
+
+    Raises:
+      ValueError: for an unknown option.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        features: int | None = None,
+        vocabulary: int | None = None,
+        tokens: int | None = None,
+        depth: int = 2,
+        activation: str = "relu",
+        parameterisation: str = "ntk",
+        outputs: int = 1,
+        sigma_w: float = 1.0,
+        sigma_b: float = 0.0,
+        dtype: Any = None,
+        rngs: nnx.Rngs | int = 0,
+    ):
+        """Draw all weights."""
+        choose("activation", activation, ACTIVATIONS)
+        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        sizes = dict(width=width, features=features, vocabulary=vocabulary, tokens=tokens)
+        for name, value in (sizes | dict(outputs=outputs)).items():
+            if value is not None:
+                whole(name, value)
+        whole("depth", depth, 0)
+        if (features is None) == (vocabulary is None) or (vocabulary is None) != (tokens is None):
+            raise ValueError("an MLP takes features=n, or vocabulary=V and tokens=T")
+        rngs = source(rngs)
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        size = (vocabulary or 1) * (tokens or 1) if features is None else features
+        widths = [size, *[width] * depth, outputs]
+        self.vocabulary, self.activation = vocabulary, activation
+        self.sigma_w = sigma_w
+        self.sigma_b = sigma_b if parameterisation == "ntk" else 1.0
+        self.random_offset = False
+        self.layers = nnx.List(
+            Map(rngs, (m, n), m, parameterisation, readout=i == depth, dtype=dtype)
+            for i, (m, n) in enumerate(itertools.pairwise(widths))
+        )
+        noise = lambda n: jax.random.normal(rngs.params(), (n,), dtype)
+        first = noise if parameterisation == "ntk" else lambda n: jnp.zeros(n, dtype)
+        self.biases = nnx.List(nnx.Param(first(n)) for n in widths[1:])
+
+    def __call__(self, x: Array, mask: Array | None = None) -> Array:
+        """Return outputs (outputs,) of one input, whatever its shape."""
+        if self.vocabulary is not None:
+            check_ids(x, self.vocabulary)
+            x = jax.nn.one_hot(x, self.vocabulary)
+        z = jnp.ravel(x)
+        if z.size != (size := self.layers[0].weight.shape[0]):
+            raise ValueError(f"one input has {size} numbers in all, got {z.size}; vmap many")
+        for i, (layer, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
+            z = ACTIVATIONS[self.activation](z) if i else z
+            z = self.sigma_w * z @ layer.effective() + self.sigma_b * bias[...]
+        return z
+
+    def parameters(self) -> int:
+        """Return how many numbers are trained."""
+        return count_parameters(self)
+
+    def flops(self) -> int:
+        """Return the floating-point operations of a forward pass, matrix products only."""
+        return sum(2 * layer.weight.size for layer in self.layers)

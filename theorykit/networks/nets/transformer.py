@@ -1,0 +1,394 @@
+"""The transformer at finite width: the kernels' reference network, and what the papers train."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from theorykit.common.arguments import whole
+from theorykit.networks.nets.scales import (
+    ACTIVATIONS,
+    NORMS,
+    PARAMETERISATIONS,
+    Map,
+    Options,
+    check_ids,
+    choose,
+    count_parameters,
+    embedding,
+    source,
+)
+
+Array = Any
+
+
+class Attention(nnx.Module):
+    """Softmax attention with `heads` heads.
+
+    Without `projection` a head's value has the width of a token and heads are averaged, as in the
+    reference network; with it the value has the head's size and W_O maps it back.
+    """
+
+    def __init__(self, width: int, config: dict, rngs: nnx.Rngs):
+        """Draw the weights."""
+        heads, size, kind = config["heads"], config["head_size"], config["parameterisation"]
+        draw = lambda shape, fan_in: Map(rngs, shape, fan_in, kind, dtype=config["dtype"])
+        self.query = draw((heads, width, size), width)
+        self.key = draw((heads, width, size), width)
+        self.value = draw((heads, width, size if config["projection"] else width), width)
+        if config["projection"]:
+            self.output = draw((heads, size, width), heads * size)
+        if config["scalars"] is not None:
+            a, b = config["scalars"]
+            self.a = nnx.Param(jnp.full(heads, a, config["dtype"]))
+            self.b = nnx.Param(jnp.full(heads, b, config["dtype"]))
+        self.config = config
+
+    def __call__(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
+        """Return the attention output for tokens (T, D); `visible` is (T, T) or None for all."""
+        weights = self.weights(z, visible, rotation)
+        v = jnp.einsum("td,hde->hte", z, self.value.effective())
+        if self.config["projection"]:
+            mixed = jnp.einsum("hac,hce->hae", weights, v)
+            out = jnp.einsum("hae,hed->ad", mixed, self.output.effective())
+        else:
+            out = jnp.einsum("hac,hcd->ad", weights, v) / math.sqrt(self.config["heads"])
+        if self.config["scalars"] is not None:
+            out = out + jnp.einsum("h,hac,cd->ad", self.b[...], weights, z)
+        return out
+
+    def weights(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
+        """Return the attention weights, (heads, T, T)."""
+        config = self.config
+        q = jnp.einsum("td,hde->hte", z, self.query.effective())
+        k = jnp.einsum("td,hde->hte", z, self.key.effective())
+        if rotation is not None:
+            q, k = rotate(q, rotation), rotate(k, rotation)
+        size = config["head_size"]
+        scale = config["score_scale"] / (
+            size if config["parameterisation"] == "mup" else math.sqrt(size)
+        )
+        scores = jnp.einsum("hae,hce->hac", q, k)
+        if config["scalars"] is not None:
+            scores = scores + self.a[...][:, None, None] * (z @ z.T)
+        scores = scale * scores
+        if config["log_length"]:
+            seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
+            scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
+        if config["attention"] == "identity":
+            return scores if visible is None else jnp.where(visible, scores, 0.0)
+        if visible is None:
+            return jax.nn.softmax(scores, -1)
+        # A row that sees nothing belongs to a padded token: it puts out zero.
+        weights = jax.nn.softmax(scores, -1, where=visible)
+        return jnp.where(visible, weights, 0.0)
+
+
+def rotate(x: Array, angles: Array) -> Array:
+    """Turn pairs of entries of (heads, T, size) by the angles (T, size / 2) of their position."""
+    first, second = jnp.split(x, 2, -1)
+    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+    return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
+
+
+class Block(nnx.Module):
+    """Attention, then the MLP: one linear map after the activation, or the usual two."""
+
+    def __init__(self, width: int, config: dict, rngs: nnx.Rngs):
+        """Draw the weights of one block from `rngs`."""
+        kind, dtype, hidden = config["parameterisation"], config["dtype"], config["mlp_width"]
+        self.attention = Attention(width, config, rngs)
+        if config["mlp"] == "two":
+            self.expand = Map(rngs, (width, hidden), width, kind, dtype=dtype)
+            self.expand_bias = nnx.Param(jnp.zeros(hidden, dtype))
+        if config["mlp"] is not None:
+            fan_in = hidden if config["mlp"] == "two" else width
+            self.linear = Map(rngs, (fan_in, width), fan_in, kind, dtype=dtype)
+            bias = jax.random.normal(rngs.params(), (width,), dtype)
+            self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
+        self.config = config
+
+    def __call__(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
+        """Return the tokens (T, D) after the block."""
+        config = self.config
+        norm = NORMS[config["norm"]]
+        skip = (lambda z, y: z + y) if config["residual"] else lambda z, y: y
+        z = skip(z, self.attention(norm(z), visible, rotation))
+        if config["mlp"] is None:
+            return z
+        h = norm(z)
+        if config["mlp"] == "two":
+            h = h @ self.expand.effective() + self.expand_bias[...]
+        h = config["sigma_w"] * ACTIVATIONS[config["activation"]](h) @ self.linear.effective()
+        scale = config["sigma_b"] if config["parameterisation"] == "ntk" else 1.0
+        return skip(z, h + scale * self.bias[...])
+
+
+class Transformer(nnx.Module):
+    """A finite transformer; its defaults are the reference network of the kernels.
+
+    With `parameterisation="ntk"` the options are those of `kernels.InfiniteTransformer`, with
+    `width`, `heads` and `head_size` added; the covariance of its outputs and its empirical NTK tend
+    to the kernels as all three grow. The other options are what the papers train.
+
+    Args:
+      features: size d of an input token; or `vocabulary`: the inputs are token ids, which stand
+        for one-hot vectors.
+      width, heads, head_size: D, H and d_k; the head size is width / heads if not given.
+      depth: number of blocks.
+      mlp: "one" linear map after the activation (capture paper, A.1), "two" with `mlp_width`
+        hidden units (4 width if not given), or None.
+      activation: "relu", "erf", "gelu", "cos", "tanh" or "identity".
+      norm: None, "layer" or "rms", before each branch, without gain; `layer_norm=True` is
+        `norm="layer"`. `final_norm`: one more before the readout (by default where there is a norm,
+        but not in the reference network).
+      residual: whether branches are added to what they read.
+      positions: None; a number, the scale of learned positions (`"learned"` is 1); "rotary"; or
+        "onehot", fixed unit vectors. `max_tokens`: how many there are.
+      random_offset: that training shall place each sample at a random offset among the positions.
+      causal: whether a token sees only itself and what is before it.
+      score_scale: beta; `log_length`: logits are multiplied by the log of how many tokens are seen.
+      attention: "softmax" or "identity".
+      projection: values of the head's size and an output map W_O (by default, but not in the
+        reference network).
+      scalars: None, or first values of a trainable a and b a head, which make W_K W_Q' into
+        W_K W_Q' + a I and W_V W_O' into W_V W_O' + b I.
+      parameterisation: "ntk", "standard" or "mup", see `scales.Map`.
+      tied: the readout is the transposed embedding.
+      readout: "last", "mean" or "tokens"; `outputs`: how many numbers (a token).
+      sigma_w, sigma_b: scale of the MLP's last map and, in the reference network, its bias.
+      dtype: of the weights. `rngs`: source of the weights, or a seed.
+
+    Raises:
+      ValueError: for an unknown option, heads that do not divide the width, an odd head size with
+        rotary positions, fewer dimensions than one-hot positions.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        heads: int,
+        features: int | None = None,
+        vocabulary: int | None = None,
+        head_size: int | None = None,
+        depth: int = 1,
+        mlp: str | None = "one",
+        mlp_width: int | None = None,
+        activation: str = "relu",
+        norm: str | None = None,
+        layer_norm: bool = False,
+        final_norm: bool | None = None,
+        residual: bool = False,
+        positions: float | str | None = None,
+        max_tokens: int = 64,
+        random_offset: bool = False,
+        causal: bool = False,
+        score_scale: float = 1.0,
+        log_length: bool = False,
+        attention: str = "softmax",
+        projection: bool | None = None,
+        scalars: tuple[float, float] | None = None,
+        parameterisation: str = "ntk",
+        tied: bool = False,
+        readout: str = "last",
+        outputs: int = 1,
+        sigma_w: float = 1.0,
+        sigma_b: float = 0.0,
+        dtype: Any = None,
+        rngs: nnx.Rngs | int = 0,
+    ):
+        """Draw all weights."""
+        choose("activation", activation, ACTIVATIONS)
+        choose("readout", readout, ("last", "mean", "tokens"))
+        choose("attention", attention, ("softmax", "identity"))
+        choose("mlp", mlp, ("one", "two", None))
+        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        sizes = dict(width=width, heads=heads, head_size=head_size, features=features)
+        sizes |= dict(vocabulary=vocabulary, mlp_width=mlp_width, outputs=outputs)
+        for name, value in (sizes | dict(max_tokens=max_tokens)).items():
+            if value is not None:
+                whole(name, value)
+        whole("depth", depth, 0)
+        if scalars is not None and np.shape(scalars) != (2,):
+            raise ValueError(f"scalars are two numbers, the first a and b of a head, got {scalars}")
+        norm = choose("norm", "layer" if layer_norm else norm, NORMS)
+        if (features is None) == (vocabulary is None):
+            raise ValueError("a transformer takes features=d (vectors) or vocabulary=V (token ids)")
+        if head_size is None:
+            if width % heads:
+                raise ValueError(
+                    f"{heads} heads do not divide the width {width}; give head_size, or a width "
+                    f"such as {heads * max(1, width // heads)}"
+                )
+            head_size = width // heads
+        if isinstance(positions, str):
+            choose("positions", positions, ("learned", "rotary", "onehot"))
+        positions = 1.0 if positions == "learned" else positions or None
+        if positions == "rotary" and head_size % 2:
+            raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
+        if positions == "onehot" and max_tokens > width:
+            raise ValueError(f"{max_tokens} one-hot positions do not fit into the width {width}")
+        rngs = source(rngs)
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        reference = parameterisation == "ntk"
+        config = {
+            "heads": heads,
+            "head_size": head_size,
+            "mlp": mlp,
+            "mlp_width": 4 * width if mlp_width is None else mlp_width,
+            "activation": activation,
+            "norm": norm,
+            "residual": residual,
+            "score_scale": score_scale,
+            "log_length": log_length,
+            "attention": attention,
+            "projection": not reference if projection is None else projection,
+            "scalars": scalars,
+            "parameterisation": parameterisation,
+            "sigma_w": sigma_w,
+            "sigma_b": sigma_b,
+            "dtype": dtype,
+        }
+        config = self.config = Options(config)
+        self.width, self.depth, self.tied, self.outputs = width, depth, tied, outputs
+        self.vocabulary = vocabulary
+        self.readout, self.causal, self.positions = readout, causal, positions
+        self.max_tokens, self.random_offset = max_tokens, random_offset
+        self.final_norm = (norm is not None and not reference) if final_norm is None else final_norm
+        size = features or vocabulary or 0
+        self.embedding = embedding(rngs, size, width, parameterisation, vocabulary is None, dtype)
+        if self.learned:
+            self.position_table = nnx.Param(
+                jax.random.normal(rngs.params(), (max_tokens, width), dtype)
+            )
+        self.blocks = nnx.List(Block(width, config, rngs) for _ in range(depth))
+        if tied:
+            if vocabulary is None or outputs not in (1, vocabulary):
+                raise ValueError("a tied readout puts out one number a symbol of the vocabulary")
+            self.outputs = vocabulary
+        else:
+            self.head = Map(
+                rngs, (width, outputs), width, parameterisation, readout=True, dtype=dtype
+            )
+
+    @property
+    def learned(self) -> bool:
+        """Whether positions are a table of weights."""
+        return self.positions is not None and not isinstance(self.positions, str)
+
+    def embed(self, x: Array, offset: Array | int = 0) -> Array:
+        """Return the tokens (T, D) of one input, positions included."""
+        t = x.shape[0]
+        self._check(x, offset)
+        table = self.embedding.effective()
+        z = x @ table if self.vocabulary is None else table[x]
+        if self.positions is None or self.positions == "rotary":
+            return z
+        if t > self.max_tokens:
+            raise ValueError(
+                f"an input of {t} tokens is longer than the {self.max_tokens} positions; "
+                "make the network with a larger max_tokens"
+            )
+        if self.positions == "onehot":
+            return z + jnp.eye(self.max_tokens, self.width, dtype=z.dtype)[offset + jnp.arange(t)]
+        return z + self.positions * jax.lax.dynamic_slice_in_dim(
+            self.position_table[...], offset, t
+        )
+
+    def _check(self, x: Array, offset: Array | int) -> None:
+        """Raise a `ValueError` for an input of another kind; ids can be seen outside `jit` only."""
+        if self.vocabulary is not None:
+            check_ids(x, self.vocabulary)
+            if x.ndim != 1:
+                raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
+        elif x.ndim != 2 or x.shape[1] != self.embedding.weight.shape[0]:
+            size = self.embedding.weight.shape[0]
+            raise ValueError(f"one input has the shape (T, {size}), got {x.shape}; vmap many")
+        room = self.max_tokens - x.shape[0]
+        placed = self.learned or self.positions == "onehot"
+        if placed and isinstance(offset, int | np.integer) and not 0 <= offset <= max(room, 0):
+            raise ValueError(
+                f"{x.shape[0]} tokens among {self.max_tokens} positions have offsets from 0 to "
+                f"{room}, not {offset}"
+            )
+
+    def rotation(self, t: int, offset: Array | int = 0) -> Array | None:
+        """Return the angles (T, head_size / 2) of rotary positions, or None."""
+        if self.positions != "rotary":
+            return None
+        half = self.config["head_size"] // 2
+        frequencies = 10_000.0 ** (-jnp.arange(half) / half)
+        return (offset + jnp.arange(t))[:, None] * frequencies
+
+    def visible(self, t: int, mask: Array | None) -> Array | None:
+        """Return which token sees which, (T, T), or None if all see all."""
+        seen = None if mask is None else mask[:, None] & mask[None, :]
+        if self.causal:
+            before = jnp.tril(jnp.ones((t, t), bool))
+            seen = before if seen is None else seen & before
+        return seen
+
+    def hidden(self, x: Array, mask: Array | None = None, offset: Array | int = 0) -> Array:
+        """Return the tokens (T, D) before the readout, for one input (T, d) or (T,) ids."""
+        z = self.embed(x, offset)
+        visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0], offset)
+        for block in self.blocks:
+            z = block(z, visible, rotation)
+        return NORMS[self.config["norm"]](z) if self.final_norm else z
+
+    def attention_weights(self, x: Array, mask: Array | None = None) -> list[Array]:
+        """Return the attention weights of every block, each (heads, T, T), for one input."""
+        z, found = self.embed(x), []
+        visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0])
+        for block in self.blocks:
+            found.append(block.attention.weights(NORMS[self.config["norm"]](z), visible, rotation))
+            z = block(z, visible, rotation)
+        return found
+
+    def read(self, z: Array) -> Array:
+        """Return the readout of each token."""
+        if self.tied:
+            return z @ self.embedding.effective().T / math.sqrt(self.width)
+        return z @ self.head.effective()
+
+    def __call__(self, x: Array, mask: Array | None = None, offset: Array | int = 0) -> Array:
+        """Return outputs (outputs,) of one input (T, d), or (T, outputs) with readout "tokens".
+
+        `mask` (T,) is true at real tokens. Use `jax.vmap` for a batch.
+        """
+        z = self.hidden(x, mask, offset)
+        if self.readout == "last":
+            last = -1 if mask is None else x.shape[0] - 1 - jnp.argmax(mask[::-1])
+            return self.read(z[last])
+        out = self.read(z)
+        if mask is None:
+            return out.mean(0) if self.readout == "mean" else out
+        if self.readout == "mean":
+            return jnp.sum(out * mask[:, None], 0) / jnp.sum(mask)
+        return out * mask[:, None]
+
+    def parameters(self) -> int:
+        """Return how many numbers are trained."""
+        return count_parameters(self)
+
+    def flops(self, tokens: int) -> int:
+        """Return the multiply-adds of a forward pass on one input, times two.
+
+        Matrix products only, as in the capture paper, A.2; softmax, norms and activations are left
+        out.
+        """
+        c, T, D = self.config, tokens, self.width
+        heads, size = c["heads"], c["head_size"]
+        value = size if c["projection"] else D
+        attention = heads * (4 * T * D * size + 2 * T * D * value + 2 * T * T * (size + value))
+        attention += 2 * T * heads * size * D if c["projection"] else 0
+        attention += (2 + 2 * heads) * T * T * D if c["scalars"] is not None else 0
+        wide = 2 * T * D * c["mlp_width"]
+        mlp = {"one": 2 * T * D * D, "two": 2 * wide, None: 0}[c["mlp"]]
+        rows = 1 if self.readout == "last" else T
+        embed = 2 * T * D * self.embedding.weight.shape[0] if self.vocabulary is None else 0
+        return embed + self.depth * (attention + mlp) + 2 * rows * D * self.outputs

@@ -1,0 +1,289 @@
+"""Regular languages: acceptors, the symbols that may follow, and a sampler by length."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import random
+
+from theorykit.networks.tasks._base import Array, Sample
+from theorykit.networks.tasks._lengths import AnyLength
+
+END = "EOS"
+OPERATORS = "|*+?&^.(){} "
+"""Characters that a pattern does not take as symbols."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Automaton:
+    """The minimal complete automaton as arrays; states are numbered from the initial one.
+
+    **Fields:** `follow` (states, symbols): the next state; `accept` and `live` (states,): whether
+    a word may end here, and whether any word goes on from here.
+    """
+
+    follow: np.ndarray
+    accept: np.ndarray
+    live: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class RegularLanguage(AnyLength):
+    """Name the set of symbols that may come next, at every token of a word.
+
+    The input is SOS and a word of n symbols, n + 1 tokens. The target at each is the set of the
+    symbols that some word of the language has next, with EOS if the word may end here; each set
+    that occurs is one class, as in the limit paper (Section 5).
+
+    Of the words of a length, half the samples take each with the same probability. In the other
+    half the transitions of the automaton have independent weights, the odds of uniform numbers, and
+    a word has the product of its transitions', so that frequencies, runs and depths vary more than
+    they do among uniform words.
+
+    **Arguments:** `name`; `pattern`: a regular expression with `|`, `*` and brackets; `alphabet`:
+    its symbols, one character each; `complement`: whether the language is what does not match.
+
+    **Raises:** `ValueError` for a pattern that does not parse or has a symbol outside the alphabet,
+    an alphabet without distinct symbols, a word with other symbols, or a length without words.
+    """
+
+    name: str
+    pattern: str
+    alphabet: str
+    complement: bool = False
+
+    smallest: ClassVar[int] = 1
+
+    def __repr__(self) -> str:
+        return f"RegularLanguage({self.name!r})"
+
+    def __post_init__(self):
+        symbols = tuple(self.alphabet)
+        if not symbols or len(set(symbols)) < len(symbols) or set(symbols) & set(OPERATORS):
+            raise ValueError(
+                f"the alphabet of {self.name} is distinct characters, none of {OPERATORS!r}, not "
+                f"{self.alphabet!r}."
+            )
+        plain = re.sub(r"\{[\d,]*\}", "", self.pattern)
+        if unknown := [c for c in plain if c not in symbols and c not in OPERATORS]:
+            raise ValueError(
+                f"the pattern {self.pattern!r} has the symbol {unknown[0]!r}, which is not in the "
+                f"alphabet {self.alphabet!r}."
+            )
+        try:
+            re.compile("".join("a" if c in symbols else c for c in plain))
+        except re.error:
+            _ = self.dfa  # only now, since its module is slow to import: it says what is wrong
+
+    @functools.cached_property
+    def dfa(self) -> Any:
+        """The minimal automaton, a `automata.fa.dfa.DFA`."""
+        from automata.base.exceptions import AutomatonException, RegexException
+        from automata.fa.dfa import DFA
+        from automata.fa.nfa import NFA
+
+        symbols = set(self.alphabet)
+        try:
+            made = DFA.from_nfa(NFA.from_regex(self.pattern, input_symbols=symbols), minify=True)
+        except (AutomatonException, RegexException) as error:
+            raise ValueError(
+                f"the pattern {self.pattern!r} does not parse: {str(error).rstrip('.')}."
+            ) from error
+        return made.complement(minify=True) if self.complement else made
+
+    @functools.cached_property
+    def automaton(self) -> Automaton:
+        """The automaton as arrays."""
+        dfa = self.dfa.to_complete()
+        order, waiting = {dfa.initial_state: 0}, [dfa.initial_state]
+        for state in waiting:
+            for symbol in self.alphabet:
+                found = dfa.transitions[state][symbol]
+                if found not in order:
+                    order[found] = len(order)
+                    waiting.append(found)
+        follow = np.array([[order[dfa.transitions[s][a]] for a in self.alphabet] for s in waiting])
+        accept = np.array([s in dfa.final_states for s in waiting])
+        live = accept
+        for _ in waiting:
+            live = live | live[follow].any(1)
+        return Automaton(follow, accept, live)
+
+    def accepts(self, words: str | Sequence[str]) -> Any:
+        """Return whether a word is in the language; of a list of words, an array (words,)."""
+        if isinstance(words, str):
+            return bool(self.accepts([words])[0])
+        lengths = np.array([len(word) for word in words])
+        inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
+        ids = np.zeros(inside.shape, int)
+        ids[inside] = self.ids("".join(words))
+        state, accepted = np.zeros(len(words), int), np.zeros(len(words), bool)
+        for n in range(inside.shape[1] + 1):
+            accepted = np.where(lengths == n, self.automaton.accept[state], accepted)
+            if n < inside.shape[1]:
+                state = self.automaton.follow[state, ids[:, n]]
+        return accepted
+
+    def next_symbols(self, word: str) -> frozenset[str]:
+        """Return what may come after a word, "EOS" included; nothing after what no word begins."""
+        state = 0
+        for number in self.ids(word):
+            state = int(self.automaton.follow[state, number])
+        return self._after(state)
+
+    @functools.cached_property
+    def sets(self) -> tuple[frozenset[str], ...]:
+        """The sets of next symbols that occur: the classes, in their order."""
+        found = {self._after(state) for state in np.flatnonzero(self.automaton.live).tolist()}
+        return tuple(sorted(found, key=lambda s: (len(s), sorted(s))))
+
+    def ids(self, word: str) -> np.ndarray:
+        """Return the numbers of a word's symbols in the alphabet."""
+        codes = np.frombuffer(word.encode("utf-32-le"), np.uint32)
+        symbols = np.frombuffer(self.alphabet.encode("utf-32-le"), np.uint32)
+        order = np.argsort(symbols)
+        place = np.minimum(np.searchsorted(symbols[order], codes), len(symbols) - 1)
+        if (wrong := symbols[order][place] != codes).any():
+            raise ValueError(
+                f"{self.name} is a language over {', '.join(self.alphabet)}; "
+                f"{word[np.argmax(wrong)]!r} is none of them."
+            )
+        return order[place]
+
+    def word(self, ids: Iterable[int]) -> str:
+        """Return the word of symbol numbers, without SOS."""
+        return "".join(self.alphabet[i] for i in ids if i < len(self.alphabet))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `nets.Transformer` needs: ids in (SOS is the last), scores of the sets out."""
+        return dict(
+            vocabulary=len(self.alphabet) + 1,
+            outputs=len(self.sets),
+            readout="tokens",
+            causal=True,
+        )
+
+    def tokens(self, length: int) -> int:
+        """Return n + 1."""
+        return length + 1
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """Return the lengths from `low` to `high` that have words."""
+        within, found = {0}, []
+        for n in range(high + 1):
+            if n >= max(low, self.smallest) and self.automaton.accept[list(within)].any():
+                found.append(n)
+            within = set(self.automaton.follow[list(within)].ravel().tolist())
+        return found
+
+    def padded(self, key: Array, length: Array | int, size: int) -> Sample:
+        """Return one word of this length and its sets, padded to `size` symbols.
+
+        **Raises:** `ValueError` for a length without words, where it is not traced.
+        """
+        if not isinstance(length, jax.core.Tracer):
+            self.check(length)
+        follow, live = jnp.asarray(self.automaton.follow), self.automaton.live
+        # One draw for all: each random call costs a second of compilation.
+        u = random.uniform(key, (follow.size + 1 + size,), minval=1e-6, maxval=1 - 1e-6)
+        odds = u[: follow.size].reshape(follow.shape)
+        weights = jnp.where(u[follow.size] < 0.5, jnp.log(odds / (1 - odds)), 0.0)
+        weights = jnp.where(live[self.automaton.follow], weights, -jnp.inf)
+
+        def longer(ways, _):
+            return jax.nn.logsumexp(weights + ways[follow], -1), ways
+
+        ends = jnp.where(jnp.asarray(self.automaton.accept), 0.0, -jnp.inf)
+        _, ways = jax.lax.scan(longer, ends, length=max(size, 1))  # of so many more symbols
+
+        def step(state, at):
+            place, u = at
+            left = jnp.maximum(length - place - 1, 0)
+            share = jnp.cumsum(jax.nn.softmax(weights[state] + ways[left][follow[state]]))
+            chosen = (u * share[-1] > share).sum()
+            inside = place < length
+            after = jnp.where(inside, follow[state, chosen], state)
+            return after, (jnp.where(inside, chosen, 0), after)
+
+        places = jnp.arange(size), u[follow.size + 1 :]
+        _, (word, states) = jax.lax.scan(step, jnp.zeros((), follow.dtype), places)
+        x = jnp.concatenate([jnp.full(1, len(self.alphabet)), word])
+        states = jnp.concatenate([jnp.zeros(1, states.dtype), states])
+        weight = jnp.where(jnp.arange(size + 1) <= length, 1.0, 0.0)
+        return Sample(x, jnp.asarray(self._classes)[states], weight)
+
+    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+        """Return one-hot tokens (n + 1, symbols + 1), and +1 if they are a word, else -1.
+
+        Half the time a word of the language, else one with a symbol replaced by another.
+        """
+        for_word, for_half, for_place, for_symbol = random.split(key, 4)
+        x = self.sample(for_word, length).x
+        place = random.randint(for_place, (), 1, length + 1)
+        other = (x[place] + random.randint(for_symbol, (), 1, max(len(self.alphabet), 2))) % len(
+            self.alphabet
+        )
+        x = jnp.where(random.bernoulli(for_half), x, x.at[place].set(other))
+        follow = jnp.asarray(self.automaton.follow)
+        state, _ = jax.lax.scan(lambda s, a: (follow[s, a], None), jnp.zeros((), int), x[1:])
+        word = jnp.asarray(self.automaton.accept)[state]
+        return jax.nn.one_hot(x, len(self.alphabet) + 1), jnp.where(word, 1.0, -1.0)
+
+    @functools.cached_property
+    def _classes(self) -> np.ndarray:
+        """The class of each state's set; 0 at states where no sample comes."""
+        return np.array(
+            [
+                self.sets.index(self._after(state)) if live else 0
+                for state, live in enumerate(self.automaton.live)
+            ]
+        )
+
+    def _after(self, state: int) -> frozenset[str]:
+        follow, live = self.automaton.follow[state], self.automaton.live
+        may = {a for a, to in zip(self.alphabet, follow, strict=True) if live[to]}
+        return frozenset(may | {END} if self.automaton.accept[state] else may)
+
+
+def depth(n: int) -> str:
+    """Return the pattern of D_n = (a D_{n-1} b)*, where D_0 is the empty word alone."""
+    pattern = ""
+    for _ in range(n):
+        pattern = f"(a{pattern}b)*"
+    return pattern
+
+
+LANGUAGES = {
+    language.name: language
+    for language in (
+        RegularLanguage("tomita1", "1*", "01"),
+        RegularLanguage("tomita2", "(10)*", "01"),
+        RegularLanguage("tomita3", "((0|1)*0)?1(11)*0(00)*(1(0|1)*)?", "01", complement=True),
+        RegularLanguage("tomita4", "(0|1)*000(0|1)*", "01", complement=True),
+        RegularLanguage("tomita5", "(00|11|(01|10)(00|11)*(01|10))*", "01"),
+        RegularLanguage("tomita6", "(0(01)*(1|00)|1(10)*(0|11))*", "01"),
+        RegularLanguage("tomita7", "0*1*0*1*", "01"),
+        RegularLanguage("d2", depth(2), "ab"),
+        RegularLanguage("d3", depth(3), "ab"),
+        RegularLanguage("d4", depth(4), "ab"),
+        RegularLanguage("d12", depth(12), "ab"),
+        RegularLanguage("parity", "b*(ab*ab*)*", "ab"),
+        RegularLanguage("aa_star", "(aa)*", "ab"),
+        RegularLanguage("aaaa_star", "(aaaa)*", "ab"),
+        RegularLanguage("abab_star", "(abab)*", "ab"),
+        RegularLanguage("abcde", "aa*bb*cc*dd*ee*", "abcde"),
+        RegularLanguage("ab_d_bc", "(a|b)*d(b|c)*", "abcd"),
+        RegularLanguage("012_02", "(0|1|2)*02*", "012"),
+    )
+}
+"""The languages of Table 2 of the limit paper, PARITY included, by name.
+
+Tomita 3 is read by its words: no run of ones of odd length, followed at once by a run of zeros of
+odd length, both as long as they go, at the ends of the word too.
+"""

@@ -1,0 +1,140 @@
+"""Induction heads and sorting, as in section 6 of the capture paper."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import random
+
+from theorykit.common.arguments import whole
+from theorykit.networks.tasks._base import Array, Sample, Task
+
+
+@dataclasses.dataclass(frozen=True)
+class InductionHead(Task):
+    """Find the earlier place of the last token and copy what follows it.
+
+    T random tokens, each that equals the random trigger replaced by the next one modulo V; then
+    the trigger at a uniform place below T / 2 and at the end. The target is the token after the
+    first trigger. At T = 2 that is the trigger at the end, and at V = 2 it is always the symbol
+    that is not the trigger.
+
+    **Arguments:** `vocabulary`: V, at least 2.
+
+    **Raises:** `ValueError` for a smaller vocabulary.
+    """
+
+    vocabulary: int = 1024
+
+    def __post_init__(self):
+        whole("vocabulary", self.vocabulary, 0)
+        if self.vocabulary < 2:
+            raise ValueError(
+                "InductionHead needs a vocabulary of 2 or more (a trigger and another symbol), "
+                f"not {self.vocabulary}."
+            )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `nets.Transformer` needs: ids in, scores of the symbols out at the last token."""
+        return dict(
+            vocabulary=self.vocabulary,
+            outputs=self.vocabulary,
+            readout="last",
+            causal=False,
+            positions="rotary",
+        )
+
+    def tokens(self, length: int) -> int:
+        """Return T."""
+        return length
+
+    def _draw(self, key: Array, length: int) -> Sample:
+        for_tokens, for_trigger, for_place = random.split(key, 3)
+        tokens = random.randint(for_tokens, (length,), 0, self.vocabulary)
+        trigger = random.randint(for_trigger, (), 0, self.vocabulary)
+        place = random.randint(for_place, (), 0, length // 2)
+        x = jnp.where(tokens == trigger, (trigger + 1) % self.vocabulary, tokens)
+        x = x.at[jnp.stack([place, jnp.asarray(length - 1)])].set(trigger)
+        return Sample(x, x[place + 1], jnp.ones(()))
+
+    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+        """Return one-hot tokens (T, V), and +1 if the target is in the upper half, else -1."""
+        x, target, _ = self.sample(key, length)
+        return jax.nn.one_hot(x, self.vocabulary), jnp.where(
+            2 * target >= self.vocabulary, 1.0, -1.0
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Sorting(Task):
+    """Write the sorted list after the list: `[u, SEP, s]`, next-token prediction.
+
+    u are T distinct integers below V, s the same in order, SEP is the id V. The inputs are the
+    first 2T tokens, the targets the last 2T; what counts is SEP (predicted from the last token of
+    u) and s: T + 1 predictions of weight one, in the loss and in the accuracy.
+
+    **Arguments:** `vocabulary`: V; lengths go up to V.
+
+    **Raises:** `ValueError` for a vocabulary below 2, and for a length above it.
+    """
+
+    vocabulary: int = 1000
+
+    def __post_init__(self):
+        whole("vocabulary", self.vocabulary, 0)
+        if self.vocabulary < 2:
+            raise ValueError(f"Sorting needs a vocabulary of 2 or more, not {self.vocabulary}.")
+
+    @property
+    def separator(self) -> int:
+        """The id of SEP."""
+        return self.vocabulary
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `nets.Transformer` needs: ids in, scores of all symbols out at each token."""
+        return dict(
+            vocabulary=self.vocabulary + 1,
+            outputs=self.vocabulary + 1,
+            readout="tokens",
+            causal=True,
+            positions="rotary",
+        )
+
+    def check(self, length: int) -> None:
+        """Raise a `ValueError` if there are no examples of this length."""
+        super().check(length)
+        if length > self.vocabulary:
+            raise ValueError(
+                f"Sorting draws {length} distinct integers, but its vocabulary has only "
+                f"{self.vocabulary}."
+            )
+
+    def tokens(self, length: int) -> int:
+        """Return 2T: the last token of `[u, SEP, s]` is only a target."""
+        return 2 * length
+
+    def _unsorted(self, key: Array, length: int) -> Array:
+        return random.permutation(key, self.vocabulary)[:length]
+
+    def _draw(self, key: Array, length: int) -> Sample:
+        u = self._unsorted(key, length)
+        whole = jnp.concatenate([u, jnp.full(1, self.separator, u.dtype), jnp.sort(u)])
+        weight = jnp.where(jnp.arange(2 * length) >= length - 1, 1.0, 0.0)
+        return Sample(whole[:-1], whole[1:], weight)
+
+    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+        """Return one-hot `[u, SEP]` (T + 1, V + 1), and the smallest of u, standardised.
+
+        That is the first token to write, minus its mean, over its standard deviation.
+        """
+        self.check(length)
+        T, V = length, self.vocabulary
+        u = self._unsorted(key, length)
+        x = jnp.append(u, self.separator)
+        mean = (V + 1) / (T + 1) - 1
+        deviation = math.sqrt(T * (V + 1) * max(V - T, 1) / ((T + 1) ** 2 * (T + 2)))
+        return jax.nn.one_hot(x, V + 1), (u.min() - mean) / deviation

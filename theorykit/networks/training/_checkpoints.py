@@ -1,0 +1,140 @@
+"""A folder with the last two checkpoints of a fit, and the configuration that they belong to.
+
+    config.json     what the numbers depend on
+    checkpoints/    Orbax: a folder a step, renamed into place when all of it is written
+    history.json    the history, when the fit is over
+    lock            one process at a time
+
+A checkpoint holds the state of all seeds and the history up to it. It is written while the next
+chunk runs; a chunk that ends before the checkpoint before is written gets none, unless it is the
+last.
+"""
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.common.folders import Folder
+
+Array = Any
+
+
+class Checkpoints(Folder):
+    """An open folder; a context manager.
+
+    **Arguments:** `path`: a new or empty folder, or an earlier fit's; `config`: compared with the
+    earlier fit's.
+
+    **Raises:** `ValueError` if another process has the folder open, it belongs to another
+    configuration, or it holds something else.
+    """
+
+    def __init__(self, path: str | Path, config: Mapping[str, Any]):
+        super().__init__(
+            path,
+            ("config.json", config),
+            own=["checkpoints", "history.json"],
+            work=("fit", "training"),
+            differs=_another_program,
+        )
+        try:
+            import orbax.checkpoint as ocp  # takes seconds
+
+            self._args = ocp.args
+            # In a thread of its own, where a Ctrl-C cannot break off Orbax half way.
+            self._writer = ThreadPoolExecutor(1)
+            self._writing: Future | None = None
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
+            )
+            self._manager = ocp.CheckpointManager(
+                self.path / "checkpoints", options=options, item_names=("fit",)
+            )
+        except BaseException:
+            super().close()
+            raise
+
+    def newest(self, like: Any) -> tuple[int, Any, list[Array]] | None:
+        """Return step, state and history of the newest checkpoint that can be read, or None.
+
+        **Arguments:** `like`: a state of the same structure.
+
+        **Raises:** `ValueError` if there are checkpoints and none can be read.
+        """
+        steps = sorted(self._manager.all_steps(), reverse=True)
+        for place, step in enumerate(steps):
+            try:
+                args = self._args.Composite(fit=self._args.StandardRestore())
+                saved = self._manager.restore(step, args=args)["fit"]
+                state = _unflatten(saved["state"], like)
+            except Exception as error:  # whatever a damaged file makes Orbax say
+                damage = error
+                continue
+            for damaged in steps[:place]:  # they will be made again
+                self._manager.delete(damaged)
+            return step, state, saved["history"]
+        if steps:
+            raise ValueError(
+                f"no checkpoint in {self.path} can be read ({damage}); take a new folder."
+            ) from damage
+        return None
+
+    def busy(self) -> bool:
+        """Return whether a checkpoint is being written."""
+        return self._writing is not None and not self._writing.done()
+
+    def save(self, step: int, state: Any, history: list[Array]) -> None:
+        """Begin to write a checkpoint, when the one before is written."""
+        tree = {"state": _flatten(state), "history": [np.array(a) for a in history]}
+        args = self._args.Composite(fit=self._args.StandardSave(tree))
+        self.finish()
+        self._writing = self._writer.submit(self._manager.save, step, args=args, force=True)
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk.
+
+        **Raises:** what went wrong in writing.
+        """
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
+
+    def close(self) -> None:
+        """Finish, and give the folder back."""
+        try:
+            self._writer.shutdown()
+            self._manager.close()
+        finally:
+            super().close()
+
+
+def _another_program(name: str, _was: Any, _now: Any) -> str | None:
+    if name != "program":
+        return None
+    return "with another program (make, task, optimizer, stop or a library is not what it was)"
+
+
+def _is_key(leaf: Array) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _flatten(state: Any) -> list[np.ndarray]:
+    """Return a state's arrays as copies on the host."""
+    leaves = jax.tree.leaves(state)
+    raw = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in leaves]
+    return [np.array(leaf) for leaf in raw]
+
+
+def _unflatten(leaves: list[Array], like: Any) -> Any:
+    shapes, tree = jax.tree.flatten(like)
+    wrap = lambda leaf, shape: (
+        jax.random.wrap_key_data(jnp.asarray(leaf), impl=jax.random.key_impl(shape))
+        if _is_key(shape)
+        else np.asarray(leaf, shape.dtype)
+    )
+    return jax.tree.unflatten(tree, [wrap(a, s) for a, s in zip(leaves, shapes, strict=True)])

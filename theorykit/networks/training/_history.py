@@ -1,0 +1,100 @@
+"""What was measured while networks trained."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theorykit.common.folders import write_atomically
+
+Array = Any
+
+
+class History:
+    """Metrics at the ends of chunks: `history["loss"]` is an array (chunks, seeds).
+
+    **Arguments:** `steps`: how many steps had been made at each end; `values`: metric -> array
+    (chunks, seeds); `seeds`: the seeds' numbers.
+    """
+
+    def __init__(self, steps: Array, values: Mapping[str, Array], seeds: Sequence[int]):
+        self.steps = np.asarray(steps, int)
+        self.seeds = tuple(seeds)
+        self.values = {name: np.asarray(value) for name, value in values.items()}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return one metric, (chunks, seeds).
+
+        **Raises:** `ValueError` if there is none of this name.
+        """
+        if name not in self.values:
+            known = ", ".join(map(repr, self.values))
+            raise ValueError(f"the history has no metric {name!r}; it has {known}.")
+        return self.values[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} chunks, {len(self.seeds)} seeds, {', '.join(self.values)})"
+
+    def save(self, file: str | Path) -> None:
+        """Write everything as JSON; numbers that are not finite become strings."""
+        values = {
+            name: {
+                "dtype": str(value.dtype),
+                "values": [[_plain(v) for v in row] for row in value.tolist()],
+            }
+            for name, value in self.values.items()
+        }
+        all = {"steps": self.steps.tolist(), "seeds": list(self.seeds), "metrics": values}
+        write_atomically(Path(file), json.dumps(all, allow_nan=False) + "\n")
+
+    @classmethod
+    def load(cls, file: str | Path) -> "History":
+        """Return what `save` wrote, to the last bit.
+
+        **Raises:** `ValueError` if the file holds no history.
+        """
+        try:
+            all = json.loads(Path(file).read_text())
+            seeds, values = all["seeds"], {}
+            for name, of in all["metrics"].items():
+                rows = [[float(v) for v in row] for row in of["values"]]
+                values[name] = np.asarray(rows, of["dtype"]).reshape(len(rows), len(seeds))
+            return cls(all["steps"], values, seeds)
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            raise ValueError(f"{file} does not hold a history.") from None
+
+    def plot(self, file: str | Path) -> None:
+        """Draw every metric against the steps, a line a seed; the name's ending says the format.
+
+        **Raises:** `ValueError` if matplotlib is missing.
+        """
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ValueError("plot needs matplotlib: pip install matplotlib.") from None
+        figure = Figure(figsize=(5, 2.5 * len(self.values)), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(len(self.values), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, value) in zip(panels, self.values.items(), strict=True):
+            for column, seed in zip(value.T, self.seeds, strict=True):
+                panel.plot(self.steps, column, label=f"seed {seed}", linewidth=1)
+            panel.set_ylabel(name)
+            if value.size and np.nanmin(value) > 0 and name.endswith("loss"):
+                panel.set_yscale("log")
+        panels[-1].set_xlabel("steps")
+        if len(self.seeds) <= 8:
+            panels[0].legend(fontsize="small")
+        figure.savefig(file)
+
+
+def _plain(value: float) -> float | str:
+    return value if np.isfinite(value) else str(value)

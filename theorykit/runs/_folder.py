@@ -1,0 +1,249 @@
+"""A folder that a run writes to claim by claim, so that a kill loses one claim at most.
+
+    header.json     version, seed, JAX version, device
+    plan.json       the claims that were asked for, and the machines they ran on
+    results.jsonl   a line a claim: its fingerprint and its result
+
+A line is flushed and synced before the next claim's is written; a last line that a kill tore is
+dropped when the folder is opened again. One process at a time; `read_run` only looks.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import theorykit
+from theorykit.common.folders import Folder, write_atomically
+from theorykit.results import UNREADABLE, Result
+
+
+class RunFolder(Folder):
+    """An open run folder; a context manager.
+
+    **Arguments:** `path`: a new or empty folder, or an earlier run's; `header`: what the results
+    depend on beside the claims.
+
+    **Raises:** `ValueError` if another process has the folder open, it belongs to a run with
+    another header, or it holds something else.
+    """
+
+    def __init__(self, path: str | Path, header: Mapping[str, Any]):
+        super().__init__(path, ("header.json", header), own=["plan.json", "results.jsonl"])
+        self._done: dict[str, tuple[str, Result]] = {}
+        self._out: TextIO | None = None
+        try:
+            self._read()
+            self._out = self._results.open("a")
+        except BaseException:
+            super().close()
+            raise
+
+    @property
+    def _results(self) -> Path:
+        return self.path / "results.jsonl"
+
+    def _read(self) -> None:
+        if not self._results.exists():
+            return
+        content = self._results.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                result = Result.from_json(entry["result"])
+                self._done[result.id] = (entry["fingerprint"], result)
+            except UNREADABLE:
+                raise ValueError(
+                    f"line {number} of {self._results} is not a result; "
+                    "the file was changed from outside. Take a new folder."
+                ) from None
+        if len(whole) < len(content):
+            with self._results.open("r+b") as file:
+                file.truncate(len(whole))
+
+    def plan(self, claims: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> None:
+        """Write down what is asked for, beside what earlier runs in this folder asked for.
+
+        **Arguments:** `claims`: JSON objects with an "id"; `machine`: what they run on.
+        """
+        file = self.path / "plan.json"
+        known = _object(file)
+        asked = {c["id"]: dict(c) for c in [*_claims(known), *claims]}
+        machines = _objects(known.get("machines"))
+        if machine not in machines:
+            machines.append(dict(machine))
+        plan = {"machines": machines, "claims": [asked[id] for id in sorted(asked)]}
+        write_atomically(file, json.dumps(plan, allow_nan=False) + "\n")
+
+    def result(self, id: str, fingerprint: str) -> Result | None:
+        """Return the result of this claim as it is now, or None if there is none yet."""
+        known, result = self._done.get(id, (None, None))
+        return result if known == fingerprint else None
+
+    def append(self, result: Result, fingerprint: str) -> None:
+        """Write one result; it is on the disk when this returns."""
+        if self._out is None:
+            raise ValueError(f"the run folder {self.path} is closed.")
+        line = json.dumps({"fingerprint": fingerprint, "result": result.json()}, allow_nan=False)
+        self._out.write(line + "\n")
+        self._out.flush()
+        os.fsync(self._out.fileno())
+        self._done[result.id] = (fingerprint, result)
+
+    def close(self) -> None:
+        """Give the folder back."""
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+        super().close()
+
+
+# What a run left, for those who only look ---------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What a run folder holds.
+
+    **Fields:** `name` of the folder; `header`; `machines`, what it ran on; `claims`, id -> what
+    was asked for; `results`, ordered by id; `problems`, sentences on what is missing or cannot
+    be read.
+    """
+
+    name: str
+    header: dict[str, Any]
+    machines: list[dict[str, Any]]
+    claims: dict[str, dict[str, Any]]
+    results: list[Result]
+    problems: list[str]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The ids of claims that were asked for and have no result."""
+        return sorted(self.claims.keys() - {r.id for r in self.results})
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run folder as it is, finished or not, of whatever version; nothing is changed.
+
+    **Raises:** `ValueError` if there is no such folder, or it holds other things and no run.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise ValueError(
+            f"there is no run folder {path}; `theorykit verify --run {path}` makes one."
+        )
+    names = {p.name for p in folder.iterdir()}
+    if names and not names & {"header.json", "plan.json", "results.jsonl"}:
+        raise ValueError(f"{path} holds other files and no run.")
+    header, plan = _object(folder / "header.json"), _object(folder / "plan.json")
+    results, unread = _readable(folder / "results.jsonl")
+    run = Run(
+        name=folder.resolve().name,
+        header=header,
+        machines=_objects(plan.get("machines")),
+        claims={c["id"]: c for c in _claims(plan)},
+        results=results,
+        problems=[],
+    )
+    run.problems.extend(_problems(run, unread))
+    return run
+
+
+def _readable(file: Path) -> tuple[list[Result], int]:
+    """Return the last result of each claim, ordered by id, and how many lines are none."""
+    found, unread = {}, 0
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        try:
+            result = Result.from_json(json.loads(line)["result"])
+            found[result.id] = result
+        except UNREADABLE:
+            unread += 1
+    return [found[id] for id in sorted(found)], unread
+
+
+def _problems(run: Run, unread: int) -> Iterable[str]:
+    version = run.header.get("version")
+    if not run.header:
+        yield "The run has no header: version, seed and device are not known."
+    elif version != theorykit.__version__:
+        yield (
+            f"The run was made by version {version}, this report by {theorykit.__version__}: "
+            "fields that only one of them knows are left out."
+        )
+    if not run.results:
+        yield "The run has no result yet."
+    if unread:
+        lines = "1 line is" if unread == 1 else f"{unread} lines are"
+        yield f"{lines} not a result, torn by a kill or of another version, and left out."
+    if run.unfinished:
+        what = "1 claim has" if len(run.unfinished) == 1 else f"{len(run.unfinished)} claims have"
+        yield f"The run is unfinished: {what} no result; the same command goes on with it."
+    strangers = [r.id for r in run.results if r.id not in run.claims]
+    if strangers:
+        yield (
+            f"For {len(strangers)} of {len(run.results)} results the run does not say what was "
+            "asked for: they are shown without words, assumptions, tier and source."
+        )
+
+
+def _object(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one if there is none."""
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _claims(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims of a plan that can be read."""
+    return [
+        c
+        for c in _objects(plan.get("claims"))
+        if isinstance(c.get("id"), str) and isinstance(c.get("assumptions") or [], list)
+    ]
+
+
+# What was found last ------------------------------------------------------------------------
+
+
+def _last_file() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "theorykit" / "last.json"
+
+
+def remember(
+    results: list[Result], header: Mapping[str, Any], fingerprints: Mapping[str, str]
+) -> None:
+    """Keep each claim's last result in the user's cache; a cache that fails is no failure."""
+    with contextlib.suppress(OSError, ValueError):
+        file = _last_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        known = recall()
+        known |= {
+            r.id: {
+                "header": dict(header),
+                "fingerprint": fingerprints.get(r.id),
+                "result": r.json(),
+            }
+            for r in results
+        }
+        write_atomically(file, json.dumps(known, allow_nan=False))
+
+
+def recall() -> dict[str, dict[str, Any]]:
+    """Return what `remember` kept, by claim id: header of the run, fingerprint, result (JSON)."""
+    return _object(_last_file())

@@ -1,0 +1,110 @@
+"""The transformer that computes a sum of parities: its weights, in closed form."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from theorykit.common.arguments import whole
+from theorykit.subjects.boolean._design import SCALE, Design
+from theorykit.subjects.boolean._functions import Parities
+from theorykit.subjects.boolean._lookup import slopes, thresholds
+from theorykit.subjects.boolean._network import Transformer
+
+Array = Any
+
+
+class Construction(Transformer):
+    """The network of `transformer`. Its weights are parameters: they can be trained or perturbed.
+
+    **Fields:** `T`, `scale`, `projected`; `design`, the closed forms, which speak of the weights
+    as built.
+    """
+
+    def __init__(self, design: Design, encodings: np.ndarray | None, dtype: Any):
+        """Set all weights."""
+        f, T, d = design.f, design.T, design.f.degree
+        super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype, rngs=None)
+        self.scale, self.projected = float(design.scale), design.projected
+        # Arrays and no f: networks of one shape then share what is compiled.
+        self.membership = nnx.Variable(jnp.asarray(f.membership.astype(np.int32)))
+        self.coefficients = nnx.Variable(jnp.asarray(design.coefficients, self.value2.dtype))
+        codes = np.asarray(self.encodings[...], float)
+        wide = lambda W: np.pad(codes.T @ W @ codes, (0, 1))
+        score1, score2 = np.zeros((2, T + 1, T + 1))
+        score1[: len(f.sets), : f.T] = design.strength * f.membership
+        score2[T, : len(f.sets)] = design.scores
+        last = np.eye(codes.shape[1] + 1)[-1]
+        self.set_blocks(
+            score1=wide(score1),
+            value1=np.outer(last, last),
+            mlp_in=np.outer(last, np.ones(4 * (d + 1))),
+            bias=-np.array(thresholds(d), float),
+            mlp_out=np.outer(slopes(d), last),
+            score2=wide(score2),
+            value2=design.total * last,
+        )
+
+    @property
+    def f(self) -> Parities:
+        """The function, its coefficients in the network's dtype."""
+        rows, c = np.asarray(self.membership[...]), np.asarray(self.coefficients[...])
+        sets = tuple(tuple(np.flatnonzero(row).tolist()) for row in rows)
+        return Parities(rows.shape[1], sets, tuple(c.tolist()))
+
+    @property
+    def design(self) -> Design:
+        """What it was made from."""
+        return Design(self.f, self.T, self.scale, self.projected)
+
+
+def transformer(
+    f: Parities,
+    T: int | None = None,
+    project: int | None = None,
+    *,
+    scale: float = SCALE,
+    seed: int = 0,
+    dtype: Any = None,
+) -> Construction:
+    """Return the network of appendix B that computes f, a sum of parities with c_i > 0.
+
+    Position i < s attends to S_i with weights 1 / d and reads the mean bit; the MLP looks its
+    parity up; the output position attends to i with weight c_i / C and reads C times the parity.
+    `network.design.error` bounds |network - f|, but for rounding; with `project` it is infinity.
+
+    **Arguments:** `T`: bits of an input, those of f or more; `project`: replaces the unit vectors
+    that encode positions by random ones of so many numbers, N(0, 1 / project), from `seed`;
+    `scale`: scores are scale log(T + 1), so that leakage falls like T^(1 - scale); `dtype`: of the
+    parameters, JAX's default float if not given.
+
+    **Raises:** `ValueError`, as `Design`; and for a width below 1.
+    """
+    design = Design(f, getattr(f, "T", 1) if T is None else T, scale, project is not None)
+    encodings = None
+    if project is not None:
+        shape = (design.T + 1, whole("project", project))
+        draws = np.random.default_rng(whole("seed", seed, 0)).standard_normal(shape)
+        encodings = draws / math.sqrt(shape[1])
+    return Construction(design, encodings, dtype)
+
+
+def rescaled(network: Transformer, factor: float | None = None) -> Transformer:
+    """Return a copy with F1 and b times a factor and F2 divided by it: the same function, App. D.
+
+    **Arguments:** `factor`, above 0; None takes the fourth root of |F2|^2 / (|F1|^2 + |b|^2), at
+    which the norm is least.
+
+    **Raises:** `ValueError` for a factor at or below 0.
+    """
+    if factor is None:
+        norms = network.squared_norms()
+        factor = (norms["mlp_out"] / (norms["mlp_in"] + norms["bias"])) ** 0.25
+    if not (factor > 0 and math.isfinite(factor)):
+        raise ValueError(f"the factor is a positive number, got {factor}.")
+    copy = nnx.clone(network)
+    powers = dict(mlp_in=1, bias=1, mlp_out=-1)
+    copy.set_blocks(**{k: getattr(network, k)[...] * factor**p for k, p in powers.items()})
+    return copy

@@ -1,0 +1,189 @@
+"""Real functions on bits as sums of parity indicators."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from theorykit.common.arguments import whole
+from theorykit.subjects.boolean._walsh import (
+    bits,
+    refuse_other_than_bits,
+    variables,
+    walsh_hadamard,
+)
+
+Array = Any
+NORMALISED = ("norm", "variance", None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parities:
+    """f(x) = sum_i c_i chi_i(x), chi_i being 1 if x has an even number of ones in S_i, else 0.
+
+    Eq. (1) of *A Sharper Picture of Generalization in Transformers*. The empty set's indicator is
+    the constant 1. Calling f takes bits (..., T) and returns (...).
+
+    **Arguments:** `T`, bits of an input; `sets`, different sets of positions 0 ... T - 1;
+    `coefficients`, numbers or fractions, one a set.
+
+    **Raises:** `ValueError` for positions outside or not whole, a set named twice, coefficients
+    that are not finite or not as many as sets; when called, for numbers that are not bits, where
+    they are known and not traced.
+    """
+
+    T: int
+    sets: tuple[tuple[int, ...], ...]
+    coefficients: tuple[float | Fraction, ...]
+
+    def __post_init__(self):
+        T = whole("T", self.T)
+        sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in self.sets)
+        object.__setattr__(self, "T", T)
+        object.__setattr__(self, "sets", sets)
+        object.__setattr__(self, "coefficients", tuple(self.coefficients))
+        for S in sets:
+            if len(set(S)) < len(S) or not all(0 <= j < T for j in S):
+                raise ValueError(f"a set holds different positions from 0 to {T - 1}, got {S}.")
+        if len(set(sets)) < len(sets):
+            raise ValueError("the sets of an expansion are different; one is named twice.")
+        if len(sets) != len(self.coefficients):
+            raise ValueError(
+                f"each set has one coefficient; got {len(sets)} sets and "
+                f"{len(self.coefficients)} coefficients."
+            )
+        for c in self.coefficients:
+            if not math.isfinite(c):
+                raise ValueError(f"coefficients are finite numbers, got {c}.")
+
+    @property
+    def degree(self) -> int:
+        """The largest set; 0 for a constant."""
+        return max(map(len, self.sets), default=0)
+
+    @property
+    def sparsity(self) -> int:
+        """How many sets have a coefficient that is not zero."""
+        return sum(c != 0 for c in self.coefficients)
+
+    @property
+    def membership(self) -> np.ndarray:
+        """Which set holds which position, (s, T) of 0 and 1."""
+        M = np.zeros((len(self.sets), self.T), np.int64)
+        for row, S in zip(M, self.sets, strict=True):
+            row[list(S)] = 1
+        return M
+
+    def indicators(self, x: Array) -> Array:
+        """Return chi_i(x), (..., s) integers of 0 and 1, for bits (..., T)."""
+        x = x if hasattr(x, "shape") else np.asarray(x)
+        if not x.shape or x.shape[-1] != self.T:
+            raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
+        refuse_other_than_bits(x)
+        return 1 - (x.astype(int) @ self.membership.T) % 2
+
+    def __call__(self, x: Array) -> Array:
+        """Return f at bits (..., T)."""
+        return self.indicators(x) @ np.array([float(c) for c in self.coefficients])
+
+    def table(self) -> np.ndarray:
+        """Return f at all 2^T inputs, in the order of `bits`."""
+        return self(bits(self.T))
+
+
+def expansion(table: Any, tol: float = 1e-9) -> Parities:
+    """Return the one expansion of a table of 2^T values in even-parity indicators.
+
+    With the transform F(S) = 2^-T sum_x (-1)^|x and S| f(x): c_S = 2 F(S), and the rest of F(0)
+    is the constant. Coefficients of a size below `tol` times the table's largest value are zero.
+
+    **Raises:** `ValueError` for a wrong length, NaN or infinity, complex numbers, or a tol that is
+    not at least 0.
+    """
+    at_least_0(tol)
+    table = np.asarray(table)
+    T = variables(table)
+    if table.ndim != 1 or not np.isfinite(table).all():
+        raise ValueError("a table is one row of finite numbers.")
+    c = 2 * spectrum(table)
+    c[0] = c[0] / 2 - c[1:].sum() / 2
+    kept = np.flatnonzero(np.abs(c) > tol * max(np.abs(table).max(), 1e-300))
+    sets = tuple(tuple(j for j in range(T) if S >> j & 1) for S in kept.tolist())
+    return Parities(max(T, 1), sets, tuple(c[kept].tolist()))
+
+
+def at_least_0(tol: float) -> None:
+    """Raise a `ValueError` unless a tolerance is at least 0."""
+    if not tol >= 0:
+        raise ValueError(f"tol is a number of at least 0, got {tol}.")
+
+
+def spectrum(table: Any) -> np.ndarray:
+    """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
+    import jax
+
+    if np.iscomplexobj(table):
+        raise ValueError("a table holds real numbers; these are complex.")
+    table = np.asarray(table, np.float64)
+    with jax.enable_x64(True):
+        found = walsh_hadamard(table)
+    return np.array(found) / table.shape[-1]
+
+
+def degree(table: Any, tol: float = 1e-9) -> int:
+    """Return the degree of the function with this table of 2^T values."""
+    return expansion(table, tol).degree
+
+
+def sparsity(table: Any, tol: float = 1e-9) -> int:
+    """Return how many parity indicators the function with this table is a sum of."""
+    return expansion(table, tol).sparsity
+
+
+def random(
+    T: int, degree: int, sparsity: int, seed: int = 0, normalised: str | None = "norm"
+) -> Parities:
+    """Return a random function: different sets of one size, coefficients |N(0, 1)|, section 2.1.
+
+    **Arguments:** `normalised`: "norm", the squares of the coefficients sum to 1 (appendix K);
+    "variance", f has variance 1 over uniform bits (they sum to 4); None, as drawn.
+
+    **Raises:** `ValueError` for a degree above T, or more sets than there are.
+    """
+    T, degree = whole("T", T), whole("degree", degree)
+    sparsity = whole("sparsity", sparsity)
+    if degree > T:
+        raise ValueError(f"the degree is at most T = {T}, got {degree}.")
+    if sparsity > math.comb(T, degree):
+        raise ValueError(
+            f"there are {math.comb(T, degree)} sets of {degree} of {T} positions, "
+            f"got the sparsity {sparsity}."
+        )
+    if normalised not in NORMALISED:
+        raise ValueError(f'normalised is "norm", "variance" or None, got {normalised!r}.')
+    rng = np.random.default_rng([whole("seed", seed, 0), T, degree, sparsity])
+    sets: dict[tuple[int, ...], None] = {}
+    while len(sets) < sparsity:
+        sets[tuple(sorted(rng.permutation(T)[:degree].tolist()))] = None
+    c = np.abs(rng.standard_normal(sparsity))
+    if normalised is not None:
+        c *= (1.0 if normalised == "norm" else 2.0) / np.linalg.norm(c)
+    return Parities(T, tuple(sets), tuple(c.tolist()))
+
+
+def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
+    """Return the even-parity indicator of some positions, of all T by default."""
+    return Parities(T, (tuple(range(T) if positions is None else positions),), (1.0,))
+
+
+def tiling(T: int, degree: int) -> Parities:
+    """Return the sum of the floor(T / d) parities of neighbouring d positions over sqrt(s)."""
+    T, degree = whole("T", T), whole("degree", degree)
+    if degree > T:
+        raise ValueError(f"the degree is at most T = {T}, got {degree}.")
+    s = T // degree
+    sets = tuple(tuple(range(i * degree, (i + 1) * degree)) for i in range(s))
+    return Parities(T, sets, (1 / math.sqrt(s),) * s)

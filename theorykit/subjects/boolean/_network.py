@@ -1,0 +1,115 @@
+"""The paper's transformer: two position-aware attentions with an MLP between, one number out."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from theorykit.common.arguments import whole
+from theorykit.networks.nets.scales import count_parameters, source
+
+Array = Any
+BLOCKS = ("score1", "value1", "mlp_in", "bias", "mlp_out", "score2", "value2")
+"""The parameters, from the input to the output."""
+
+
+class Transformer(nnx.Module):
+    """Appendix B: X -> Z = A1 X V1 -> Y = P + relu(Z F1 + b) F2 -> softmax(y_out W2 Y') Y v2.
+
+    A token is its position's encoding and one bit; the last position is the output's, its bit 0.
+    A1 = softmax(X W1 X'). P is X without the bits: the skip connection carries positions only,
+    since there is none around the first attention. Encodings are fixed, unit vectors as built.
+
+    **Parameters** (r is the size of an encoding, m the hidden width): `score1` W1 (r+1, r+1),
+    `value1` V1 (r+1, r+1), `mlp_in` F1 (r+1, m), `bias` b (m,), `mlp_out` F2 (m, r+1), `score2` W2
+    (r+1, r+1), `value2` v2 (r+1,). Drawn with variance 1 / fan in; the bias is 0.
+
+    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
+    given; longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
+    as in training (appendix A); `rngs` None: all zeros.
+    """
+
+    def __init__(
+        self,
+        T: int,
+        *,
+        hidden: int,
+        encodings: Array | None = None,
+        scale_scores: bool = False,
+        dtype: Any = None,
+        rngs: nnx.Rngs | int | None = 0,
+    ):
+        """Draw the weights."""
+        self.T, hidden = whole("T", T), whole("hidden", hidden)
+        dtype = jnp.result_type(float) if dtype is None else dtype
+        codes = np.eye(self.T + 1) if encodings is None else np.asarray(encodings)
+        self.encodings = nnx.Variable(jnp.asarray(codes, dtype))
+        self.temperature = math.log(self.T + 1) if scale_scores else 1.0
+        r, rngs = codes.shape[1] + 1, None if rngs is None else source(rngs)
+
+        def draw(*shape: int) -> nnx.Param:
+            if rngs is None:
+                return nnx.Param(jnp.asarray(np.zeros(shape), dtype))
+            return nnx.Param(jax.random.normal(rngs.params(), shape, dtype) / shape[0] ** 0.5)
+
+        self.score1, self.value1 = draw(r, r), draw(r, r)
+        self.mlp_in, self.mlp_out = draw(r, hidden), draw(hidden, r)
+        self.bias = nnx.Param(jnp.asarray(np.zeros(hidden), dtype))
+        self.score2, self.value2 = draw(r, r), draw(r)
+
+    def set_blocks(self, **values: Array) -> None:
+        """Set parameters by name, in their dtype and shape."""
+        for name, value in values.items():
+            block = getattr(self, name)
+            block[...] = jnp.asarray(value, block.dtype)
+
+    def tokens(self, x: Array) -> Array:
+        """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
+        x = jnp.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(f"one input is a row of bits, got shape {x.shape}; vmap many.")
+        codes = self.encodings[...]
+        codes = codes[jnp.arange(x.shape[0] + 1) % codes.shape[0]]
+        return jnp.column_stack([codes, jnp.append(x, 0).astype(codes.dtype)])
+
+    def activations(self, x: Array) -> dict[str, Array]:
+        """Return `attention1` A1, `mixed` Z, `hidden`, `after` Y and `attention2`."""
+        X = self.tokens(x)
+        A = jax.nn.softmax(self.temperature * (X @ self.score1[...] @ X.T), -1)
+        Z = A @ (X @ self.value1[...])
+        h = jax.nn.relu(Z @ self.mlp_in[...] + self.bias[...])
+        Y = X.at[:, -1].set(0) + h @ self.mlp_out[...]
+        a = jax.nn.softmax(self.temperature * (Y @ (Y[-1] @ self.score2[...])))
+        return dict(attention1=A, mixed=Z, hidden=h, after=Y, attention2=a)
+
+    def __call__(self, x: Array) -> Array:
+        """Return the output (1,) of one input of bits (T,). Use `jax.vmap` for a batch.
+
+        **Raises:** `ValueError` for another shape.
+        """
+        x = jnp.asarray(x)
+        self.refuse_other_lengths(x)
+        return self.last(x)
+
+    def refuse_other_lengths(self, x: Array) -> None:
+        """Raise a `ValueError` unless x is a row of T numbers."""
+        if x.shape != (self.T,):
+            raise ValueError(
+                f"one input is a row of {self.T} bits, got shape {x.shape}; vmap many."
+            )
+
+    def last(self, x: Array) -> Array:
+        """Return the output (1,) at the end of any number of bits."""
+        found = self.activations(x)
+        return (found["attention2"] @ (found["after"] @ self.value2[...]))[None]
+
+    def parameters(self) -> int:
+        """Return how many numbers are trained."""
+        return count_parameters(self)
+
+    def squared_norms(self) -> dict[str, float]:
+        """Return the squared Frobenius norm of each block, as its entries say."""
+        return {name: float(np.sum(np.asarray(getattr(self, name)[...]) ** 2)) for name in BLOCKS}

@@ -1,0 +1,88 @@
+"""The Walsh-Hadamard transform, and all inputs of a Boolean function in their order."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.common.arguments import whole
+
+Array = Any
+DENSE = 6
+MOST = 30
+"""A table of more than 2^30 values is refused: 4 GiB in float32."""
+
+
+def bits(T: int) -> np.ndarray:
+    """Return all 2^T inputs, (2^T, T) of 0 and 1; bit j of the row's number is entry j."""
+    T = whole("T", T, 0)
+    if T > 24:
+        raise ValueError(f"all inputs of T = {T} bits are 2^{T} rows; T is at most 24 here.")
+    return ((np.arange(2**T)[:, None] >> np.arange(T)) & 1).astype(np.int8)
+
+
+def refuse_other_than_bits(x: Any) -> None:
+    """Raise a `ValueError` if numbers that are known hold others than 0 and 1."""
+    if isinstance(x, jax.core.Tracer):
+        return
+    x = np.asarray(x)
+    if not (good := (x == 0) | (x == 1)).all():
+        raise ValueError(f"bits are 0 and 1, got {x[~good].ravel()[:1].tolist()[0]!r}.")
+
+
+def variables(table: Any) -> int:
+    """Return T of a table of 2^T values along the last axis.
+
+    **Raises:** `ValueError` for another length.
+    """
+    length = np.shape(table)[-1] if np.ndim(table) else 0
+    T = length.bit_length() - 1
+    if length < 1 or length != 2**T:
+        raise ValueError(f"a table has 2^T values, one for each input; got {length}.")
+    if T > MOST:
+        raise ValueError(f"a table has at most 2^{MOST} values; got 2^{T}.")
+    return T
+
+
+def walsh_hadamard(table: Array) -> Array:
+    """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis.
+
+    Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Floating
+    or integer, in the dtype that comes, int8 and int16 as int32; works under `jit`, `vmap` and
+    `grad`.
+
+    **Raises:** `ValueError` if the length is no power of two; for bool or unsigned numbers, among
+    which differences do not lie.
+    """
+    variables(table)
+    x = jnp.asarray(table)
+    if x.dtype == bool or jnp.issubdtype(x.dtype, jnp.unsignedinteger):
+        raise ValueError(f"a table holds signed numbers, which differences need, not {x.dtype}.")
+    return _transform(x.astype(jnp.int32) if x.dtype in (jnp.int8, jnp.int16) else x)
+
+
+@jax.jit
+def _transform(x: Array) -> Array:
+    """The lowest bits as one matrix product, then two bits in a pass: a sum of four slices.
+
+    Slices that lie less than 64 apart would be summed number by number, not in vectors.
+    """
+    shape, T = x.shape, variables(x)
+    low = min(DENSE, T)
+    both = np.bitwise_count(np.arange(2**low)[:, None] & np.arange(2**low))
+    signs = jnp.asarray(1 - 2 * (both % 2).astype(np.int8), x.dtype)
+    x = jnp.matmul(x.reshape(-1, 2**low), signs, precision="highest")
+    for j in range(low, T - 1, 2):
+        a, b, c, d = jnp.moveaxis(x.reshape(-1, 4, 2**j), 1, 0)
+        x = jnp.stack([a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d], 1)
+    if (T - low) % 2:
+        a, b = jnp.moveaxis(x.reshape(-1, 2, 2 ** (T - 1)), 1, 0)
+        x = jnp.stack([a + b, a - b], 1)
+    return x.reshape(shape)
+
+
+def passes(T: int) -> int:
+    """Return how often the transform of 2^T values goes through memory."""
+    low = min(DENSE, whole("T", T, 0))
+    return 1 + (T - low + 1) // 2

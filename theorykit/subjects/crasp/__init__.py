@@ -1,0 +1,35 @@
+"""C-RASP[periodic, local]: programs as text, evaluated, compiled to transformers, refuted."""
+
+from theorykit.subjects.crasp._compile import Compiled as Compiled
+from theorykit.subjects.crasp._compile import Place as Place
+from theorykit.subjects.crasp._compile import compile as compile
+from theorykit.subjects.crasp._evaluate import evaluate as evaluate
+from theorykit.subjects.crasp._interpret import interpret as interpret
+from theorykit.subjects.crasp._interpret import interpreted as interpreted
+from theorykit.subjects.crasp._library import library as library
+from theorykit.subjects.crasp._library import load as load
+from theorykit.subjects.crasp._library import source as source
+from theorykit.subjects.crasp._logic import formula as formula
+from theorykit.subjects.crasp._logic import models as models
+from theorykit.subjects.crasp._parse import parse as parse
+from theorykit.subjects.crasp._program import Program as Program
+from theorykit.subjects.crasp._program import program as program
+from theorykit.subjects.crasp._pump import Pumped as Pumped
+from theorykit.subjects.crasp._pump import pump as pump
+from theorykit.subjects.crasp._random import random_program as random_program
+from theorykit.subjects.crasp._refute import LANGUAGES as LANGUAGES
+from theorykit.subjects.crasp._refute import Counterexample as Counterexample
+from theorykit.subjects.crasp._refute import refute as refute
+from theorykit.subjects.crasp._syntax import BooleanRef as BooleanRef
+from theorykit.subjects.crasp._syntax import Counting as Counting
+from theorykit.subjects.crasp._syntax import CountRef as CountRef
+from theorykit.subjects.crasp._syntax import Exists as Exists
+from theorykit.subjects.crasp._syntax import Expression as Expression
+from theorykit.subjects.crasp._syntax import Integer as Integer
+from theorykit.subjects.crasp._syntax import Periodic as Periodic
+from theorykit.subjects.crasp._syntax import ProgramError as ProgramError
+from theorykit.subjects.crasp._syntax import Symbol as Symbol
+from theorykit.subjects.crasp._syntax import Truth as Truth
+from theorykit.subjects.crasp._unpad import Unpadded as Unpadded
+from theorykit.subjects.crasp._unpad import inverse_image as inverse_image
+from theorykit.subjects.crasp._unpad import unpad as unpad

@@ -1,0 +1,46 @@
+"""The programs that ship, as text files that a reader can open: `crasp/programs/*.crasp`."""
+
+import importlib.resources
+from pathlib import Path
+
+from theorykit.subjects.crasp._parse import parse
+from theorykit.subjects.crasp._program import Program
+from theorykit.subjects.crasp._syntax import ProgramError
+
+
+def library() -> list[str]:
+    """Return the names of the programs that ship."""
+    return sorted(f.name.removesuffix(".crasp") for f in _folder().iterdir() if _is_program(f.name))
+
+
+def load(name: str | Path) -> Program:
+    """Return a program by the name under which it ships, or from a file of your own (a path).
+
+    **Raises:** `ValueError` for an unknown name; `ProgramError` with the place in the file.
+    """
+    if isinstance(name, Path):
+        return _parsed(name.read_text(encoding="utf-8"), str(name))
+    if name not in library():
+        raise ValueError(f"no program {name!r} ships; there are {', '.join(library())}.")
+    return _parsed(source(name), f"{name}.crasp")
+
+
+def source(name: str) -> str:
+    """Return the text of a program that ships, with its comments."""
+    return (_folder() / f"{name}.crasp").read_text(encoding="utf-8")
+
+
+def _folder():
+    return importlib.resources.files("theorykit.subjects.crasp") / "programs"
+
+
+def _is_program(name: str) -> bool:
+    return name.endswith(".crasp")
+
+
+def _parsed(text: str, where: str) -> Program:
+    try:
+        return parse(text)
+    except ProgramError as error:
+        error.args = (f"{where}, {error}",)
+        raise

@@ -1,0 +1,113 @@
+"""Programs to text that parses back to the same program."""
+
+import re
+
+from theorykit.subjects.crasp._program import Program
+from theorykit.subjects.crasp._syntax import (
+    Add,
+    And,
+    BooleanRef,
+    Compare,
+    Counting,
+    CountRef,
+    Exists,
+    Expression,
+    If,
+    Integer,
+    Not,
+    Or,
+    Periodic,
+    Subtract,
+    Symbol,
+    Times,
+    Truth,
+)
+
+POSITIONS = ("i", "j", "k", "l", "m", "n")
+OPEN, OR, AND, NOT, COMPARE, SUM, TERM, ATOM = range(8)
+"""How tightly an expression binds; an open one takes all that follows."""
+
+
+def show(program: Program) -> str:
+    """Return a program as text, one definition a line."""
+    width = max(len(d.name) for d in program.definitions)
+    lines = ["alphabet: " + " ".join(_bare(s) for s in program.alphabet), ""]
+    for d in program.definitions:
+        lines.append(f"{d.name}(i)".ljust(width + 3) + " := " + expression(d.expression))
+    return "\n".join(lines) + "\n"
+
+
+def expression(e: Expression, depth: int = 0) -> str:
+    """Return an expression as text, at a nesting depth of positions."""
+    return _written(e, depth)[0]
+
+
+def _written(e: Expression, depth: int) -> tuple[str, int]:
+    """Return the text and how tightly it binds."""
+    here = _variable(depth)
+
+    def inside(part: Expression, level: int) -> str:
+        text, binding = _written(part, depth)
+        return text if binding >= level else f"({text})"
+
+    match e:
+        case Symbol(symbol):
+            return f"Q_{_bare(symbol)}({here})", ATOM
+        case Periodic(modulus, residues):
+            return f"{here} % {modulus} {_members(residues)}", ATOM
+        case Truth(value):
+            return str(value).lower(), ATOM
+        case BooleanRef(name) | CountRef(name):
+            return f"{name}({here})", ATOM
+        case Integer(value):
+            return str(value), TERM
+        case Not(inner):
+            return f"not {inside(inner, NOT)}", NOT
+        case And(left, right):
+            return f"{inside(left, AND)} and {inside(right, AND + 1)}", AND
+        case Or(left, right):
+            return f"{inside(left, OR)} or {inside(right, OR + 1)}", OR
+        case Compare(relation, left, right):
+            return f"{inside(left, SUM)} {relation} {inside(right, SUM)}", COMPARE
+        case Add(left, right):
+            return f"{inside(left, SUM)} + {inside(right, TERM)}", SUM
+        case Subtract(left, right):
+            return f"{inside(left, SUM)} - {inside(right, TERM)}", SUM
+        case Times(factor, count):
+            return f"{factor} * {inside(count, TERM)}", TERM
+        case If(condition, yes, no):
+            return f"{inside(condition, OR)} ? {inside(yes, OR)} : {inside(no, OR)}", OPEN
+        case Exists():
+            return _counted("exists", e.counting(), depth), OPEN
+        case Counting():
+            return _counted("#", e, depth), OPEN
+    raise TypeError(f"{e!r} is no expression of C-RASP.")
+
+
+def _counted(sign: str, e: Counting, depth: int) -> str:
+    """Return a counting, whose body is all that follows."""
+    outer, inner = _variable(depth), _variable(depth + 1)
+    mask = f"{inner} {'<' if e.strict else '<='} {outer}"
+    if e.offsets is not None:
+        first = min(e.offsets)
+        single = f"{inner} = {outer}" + (f" - {first}" if first else "")
+        several = f"{outer} - {inner} {_members(e.offsets)}"
+        mask += f", {single if len(e.offsets) == 1 else several}"
+    return f"{sign}[{mask}] {_written(e.body, depth + 1)[0]}"
+
+
+def _members(numbers: frozenset[int]) -> str:
+    ordered = sorted(numbers)
+    return f"= {ordered[0]}" if len(ordered) == 1 else f"in {{{', '.join(map(str, ordered))}}}"
+
+
+def _variable(depth: int) -> str:
+    return POSITIONS[depth] if depth < len(POSITIONS) else f"i{depth}"
+
+
+def _bare(symbol: str) -> str:
+    """Return a symbol, in quotes where it is not a plain word."""
+    if re.fullmatch(r"[A-Za-z0-9]\w*", symbol, re.ASCII):
+        return symbol
+    quoted = symbol.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted}"'

@@ -1,0 +1,143 @@
+"""Programs of C-RASP: definitions in order over an alphabet."""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from theorykit.subjects.crasp._syntax import (
+    BooleanRef,
+    CountRef,
+    Expression,
+    Kind,
+    Periodic,
+    ProgramError,
+    Symbol,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    """One line of a program: `name(i) := expression`."""
+
+    name: str
+    expression: Expression
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A C-RASP[periodic, local] program: definitions in order over an alphabet.
+
+    The last Boolean definition, at the last position, decides acceptance. Programs are values:
+    equal if written the same, hashable, printed by `str` as text that parses back.
+
+    **Raises:** `ProgramError` for a name used twice or before it is defined, a symbol outside the
+    alphabet, or a program without a Boolean definition.
+    """
+
+    alphabet: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "alphabet", tuple(self.alphabet))
+        object.__setattr__(self, "definitions", tuple(self.definitions))
+        if len(set(self.alphabet)) < len(self.alphabet) or not all(self.alphabet):
+            raise ProgramError(f"an alphabet has distinct symbols, not {self.alphabet}.")
+        known: dict[str, Kind] = {}
+        for d in self.definitions:
+            if d.name in known:
+                raise ProgramError(f"{d.name} is defined twice.")
+            if not isinstance(d.expression, Expression):
+                raise ProgramError(
+                    f"{d.name} is defined by an expression, not by {d.expression!r}; equality of "
+                    "counts is A.equals(B)."
+                )
+            for node in walk(d.expression):
+                self._check(d.name, node, known)
+            known[d.name] = d.expression.kind
+        if "Boolean" not in known.values():
+            raise ProgramError("a program needs a Boolean definition, which decides acceptance.")
+
+    def _check(self, name: str, node: Expression, known: Mapping[str, Kind]) -> None:
+        if isinstance(node, Symbol) and node.symbol not in self.alphabet:
+            symbols = " ".join(self.alphabet)
+            raise ProgramError(f"{name}: {node.symbol!r} is not in the alphabet {symbols}.")
+        if isinstance(node, BooleanRef | CountRef) and known.get(node.name) != node.kind:
+            found = known.get(node.name)
+            why = f"is a {found}, not a {node.kind}" if found else "is not defined before"
+            raise ProgramError(f"{name}: {node.name} {why}.")
+
+    @functools.cached_property
+    def output(self) -> str:
+        """The name of the definition that decides acceptance."""
+        return next(d.name for d in reversed(self.definitions) if d.expression.kind == "Boolean")
+
+    @functools.cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """Whether each definition is a Boolean or a count."""
+        return {d.name: d.expression.kind for d in self.definitions}
+
+    @functools.cached_property
+    def nodes(self) -> tuple[Expression, ...]:
+        """All expressions of the program, inner ones before outer ones."""
+        return tuple(node for d in self.definitions for node in walk(d.expression))
+
+    @property
+    def periodic(self) -> bool:
+        """Whether a periodic relation is used."""
+        return any(isinstance(node, Periodic) for node in self.nodes)
+
+    @property
+    def local(self) -> bool:
+        """Whether a local relation is used."""
+        return any(getattr(node, "offsets", None) is not None for node in self.nodes)
+
+    @functools.cached_property
+    def core(self) -> "Program":
+        """The same program in the operations of Definition 8, one a definition."""
+        from theorykit.subjects.crasp._expand import expand
+
+        return expand(self)
+
+    def encode(self, string: Iterable[str]) -> list[int]:
+        """Return the place in the alphabet of each symbol of a string.
+
+        **Raises:** `ValueError` for a symbol outside the alphabet.
+        """
+        places = {s: k for k, s in enumerate(self.alphabet)}
+        try:
+            return [places[s] for s in string]
+        except KeyError as unknown:
+            symbols = " ".join(self.alphabet)
+            raise ValueError(f"{unknown} is not in the alphabet {symbols}.") from None
+
+    def accepts(self, strings: Any) -> Any:
+        """Return whether each string is accepted: `evaluate` at its last position.
+
+        **Arguments:** `strings`: one string, which is text or a tuple of symbols (a bool comes
+        back), or a list of strings (an array of bools comes back).
+        """
+        from theorykit.subjects.crasp._evaluate import accepts
+
+        return accepts(self, strings)
+
+    def __str__(self) -> str:
+        from theorykit.subjects.crasp._print import show
+
+        return show(self)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression's parts and itself, inner ones first."""
+    for part in expression.parts:
+        yield from walk(part)
+    yield expression
+
+
+def program(alphabet: Sequence[str], /, **definitions: Expression) -> Program:
+    """Return a program from named expressions; the last Boolean one decides acceptance.
+
+    Expressions may hold each other as Python values, or be named through `BooleanRef("name")` and
+    `CountRef("name")`.
+    """
+    return Program(tuple(alphabet), tuple(Definition(n, e) for n, e in definitions.items()))

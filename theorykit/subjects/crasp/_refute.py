@@ -1,0 +1,204 @@
+"""Strings on which a program is wrong, found the way the inexpressibility proofs go."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from theorykit.subjects.crasp._program import Program
+from theorykit.subjects.crasp._pump import pump
+from theorykit.subjects.crasp._unpad import pad, padding
+
+String = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Language:
+    """A language that no program of a class recognises (Lemma 11).
+
+    **Fields:** `name`; `alphabet`: the symbols that a program must have; `contains`: the acceptor;
+    `refute`: from a program to a string on which it is wrong.
+    """
+
+    name: str
+    alphabet: tuple[str, ...]
+    contains: Callable[[Sequence[str]], bool]
+    refute: Callable[[Program], String]
+
+
+@dataclasses.dataclass(frozen=True)
+class Counterexample:
+    """A string on which a program is wrong: `accepted` by it, though it should be the opposite."""
+
+    string: String
+    accepted: bool
+
+    def __str__(self) -> str:
+        return "".join(self.string)
+
+
+def refute(
+    program: Program,
+    language: str | Program | Callable[[Sequence[str]], bool],
+    *,
+    tries: int = 4000,
+    longest: int = 60,
+    seed: int = 0,
+) -> Counterexample | None:
+    """Return a string on which a program for a language is wrong, or None if none was found.
+
+    `"parity"` (an even number of a), `"aa*"` or `"(aa)*"`, and `"be*"` or `"Sigma* b e*"` are
+    refuted as the paper proves that they have no program (Lemmas 41, 38 and 36), and always: PARITY
+    and Sigma* b e* by any program, (aa)* by one without positional relations. Any other language is
+    given by its acceptor, a function or a program, and strings are tried: all short ones, random
+    ones, and repeated words.
+
+    **Arguments:** `tries`: how many strings for an acceptor; `longest`: bounds their length;
+    `seed`: of the random ones.
+
+    **Raises:** `ValueError` for an unknown name, or a program that lacks a symbol of the language
+    or, for (aa)*, uses positional relations.
+    """
+    if isinstance(language, Program) or callable(language):
+        return _searched(program, language, tries, longest, np.random.default_rng(seed))
+    language = ALIASES.get(language, language)
+    if language not in LANGUAGES:
+        names = ", ".join([*LANGUAGES, *ALIASES])
+        raise ValueError(f"{language!r} is none of {names}; other languages need an acceptor.")
+    known = LANGUAGES[language]
+    program.encode(known.alphabet)
+    string = known.refute(program)
+    accepted = program.accepts(string)
+    if accepted == known.contains(string):
+        raise AssertionError(f"the program is right on the string found for {language}: a bug.")
+    return Counterexample(string, accepted)
+
+
+# The proofs -----------------------------------------------------------------------------------
+
+
+def is_parity(string: Sequence[str]) -> bool:
+    """Whether a string has an even number of a: b*(ab*ab*)*."""
+    return string.count("a") % 2 == 0
+
+
+def is_aa_star(string: Sequence[str]) -> bool:
+    """Whether a string is (aa)*."""
+    return len(string) % 2 == 0 and all(s == "a" for s in string)
+
+
+def is_be_star(string: Sequence[str]) -> bool:
+    """Whether the last symbol that is not e is a b: Sigma* b e*."""
+    return next((s == "b" for s in reversed(string) if s != "e"), False)
+
+
+def _parity(program: Program) -> String:
+    """Lemma 41: of h(a)^n and h(a)^(n + 1), n large, a program accepts both or none."""
+    block = pad("a", padding(program), "b")
+    n = pump(program, block).mistake(lambda n: n % 2 == 0)
+    assert n is not None  # the verdict is constant from a threshold on, the truth is not
+    return block * n
+
+
+def _aa_star(program: Program) -> String:
+    """Lemma 38: of a^n and a^(n + 1), n large, a program accepts both or none."""
+    if program.periodic or program.local:
+        raise ValueError(
+            "(aa)* is refuted for programs without positional relations; with them there is one."
+        )
+    n = pump(program, "a").mistake(lambda n: n % 2 == 0)
+    assert n is not None
+    return ("a",) * n
+
+
+def _be_star(program: Program) -> String:
+    """No program tells u^n h(be) from u^n h(ae) for all n, if u = h(v) and v is generic.
+
+    The paper goes through Lemma 36 to a theorem of Krebs that is not constructive. Directly: with
+    all words padded, local relations see only e, and periodic ones only the place in a block. So
+    by induction a Boolean in the last blocks is a function of that place and of its block's
+    symbol, once n is large: a comparison there is the sign of g . (n v) plus bounded terms, for
+    an integer vector g of the program, and of no other if v is orthogonal to none of them.
+    """
+    s = padding(program)
+    h = lambda w: pad(w, s, "e")
+    for word in _generic():
+        for end in (h("be"), h("ae")):
+            verdicts = pump(program, h(word), (), end)
+            n = verdicts.mistake(_always if end[s] == "b" else _never)
+            if n is not None:
+                return h(word) * n + end
+    raise AssertionError  # unreachable: words get generic for any program
+
+
+def _always(n: int) -> bool:
+    return True
+
+
+def _never(n: int) -> bool:
+    return False
+
+
+def _generic() -> Iterator[str]:
+    """Yield words a^i b^j e^k with (i, j, k) orthogonal to fewer and fewer integer vectors."""
+    yield from ("abee", "aab", "abbbe", "aaaabe")
+    for size in itertools.count(2):
+        yield "a" + "b" * size + "e" * size**2
+        yield "a" * size**2 + "b" * size + "e"
+
+
+LANGUAGES = {
+    found.name: found
+    for found in (
+        Language("parity", ("a", "b"), is_parity, _parity),
+        Language("aa*", ("a",), is_aa_star, _aa_star),
+        Language("be*", ("a", "b", "e"), is_be_star, _be_star),
+    )
+}
+"""The languages of Lemmas 36, 38 and 41, by the names that `refute` takes."""
+
+
+ALIASES = {"PARITY": "parity", "(aa)*": "aa*", "Sigma* b e*": "be*"}
+"""Names as the paper writes them."""
+
+
+# Search ---------------------------------------------------------------------------------------
+
+
+def _searched(
+    program: Program,
+    contains: Program | Callable[[Sequence[str]], bool],
+    tries: int,
+    longest: int,
+    rng: np.random.Generator,
+) -> Counterexample | None:
+    """Try short strings in order, then random ones and powers of random words."""
+    symbols = program.alphabet
+    short = list(itertools.islice(_in_order(symbols), tries // 2))
+    draw = lambda size: tuple(
+        symbols[k] for k in np.asarray(rng.integers(len(symbols), size=size)).tolist()
+    )
+    drawn = []
+    for k in range(tries - len(short)):
+        length = int(rng.integers(1, longest + 1))
+        u = draw(int(rng.integers(1, 6))) if k % 2 else draw(length)
+        powers = u * (length // len(u))
+        drawn.append(powers + draw(int(rng.integers(0, 4))) if k % 2 else powers)
+    strings = sorted({*short, *drawn}, key=len)
+    as_text = all(len(s) == 1 for s in symbols)
+    right = (
+        contains.accepts(strings).tolist()
+        if isinstance(contains, Program)
+        else (bool(contains("".join(s) if as_text else s)) for s in strings)
+    )
+    for string, accepted, truth in zip(strings, program.accepts(strings), right, strict=True):
+        if truth != accepted:
+            return Counterexample(string, bool(accepted))
+    return None
+
+
+def _in_order(symbols: Sequence[str]) -> Iterator[String]:
+    return itertools.chain.from_iterable(
+        itertools.product(symbols, repeat=n) for n in itertools.count()
+    )

@@ -1,0 +1,30 @@
+"""Transformers of the limit paper: finite ones and Limit Transformers, exact and in floats."""
+
+from theorykit.subjects.limit._communicate import Exchange as Exchange
+from theorykit.subjects.limit._communicate import communicate as communicate
+from theorykit.subjects.limit._constructions import kgram as kgram
+from theorykit.subjects.limit._constructions import mod_p_task as mod_p_task
+from theorykit.subjects.limit._constructions import simple_task as simple_task
+from theorykit.subjects.limit._exact import Fractions as Fractions
+from theorykit.subjects.limit._exact import Run as Run
+from theorykit.subjects.limit._exact import accepts as accepts
+from theorykit.subjects.limit._exact import exact as exact
+from theorykit.subjects.limit._finite import to_finite as to_finite
+from theorykit.subjects.limit._forward import forward as forward
+from theorykit.subjects.limit._limit import to_limit as to_limit
+from theorykit.subjects.limit._products import alpha as alpha
+from theorykit.subjects.limit._products import beta as beta
+from theorykit.subjects.limit._products import in_hypothesis_class as in_hypothesis_class
+from theorykit.subjects.limit._products import paths as paths
+from theorykit.subjects.limit._products import regularizer as regularizer
+from theorykit.subjects.limit._products import regularizer_infinity as regularizer_infinity
+from theorykit.subjects.limit._products import regularizer_minus as regularizer_minus
+from theorykit.subjects.limit._products import variant_product as variant_product
+from theorykit.subjects.limit._transformer import SOS as SOS
+from theorykit.subjects.limit._transformer import Head as Head
+from theorykit.subjects.limit._transformer import Layer as Layer
+from theorykit.subjects.limit._transformer import Local as Local
+from theorykit.subjects.limit._transformer import Transformer as Transformer
+from theorykit.subjects.limit._transformer import Unit as Unit
+from theorykit.subjects.limit._transformer import fractional_bits as fractional_bits
+from theorykit.subjects.limit._transformer import mlp as mlp

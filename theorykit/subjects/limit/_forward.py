@@ -1,0 +1,68 @@
+"""The transformer in JAX floats, of whatever dtype its input has."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from theorykit.common.arguments import numbered, whole
+from theorykit.subjects.limit._transformer import Transformer
+
+Array = Any
+
+
+def forward(transformer: Transformer, x: Array, offset: int = 0, dtype: Any = None) -> Array:
+    """Return the outputs U y^(L), (..., n, outputs), on symbols (..., n).
+
+    Works under `jit` (close over the transformer) and `vmap`. Rounding has a zero derivative, so
+    `grad` says something only at `precision=None`.
+
+    **Arguments:** `x`: integers, places in the alphabet, the first of them 0 for `$`; `dtype`: of
+    the computation, JAX's default float if None.
+
+    **Raises:** `ValueError` for an input that is longer than the context, or other symbols than the
+    alphabet's (where `x` is not traced).
+    """
+    numbered(x, len(transformer.alphabet))
+    offset = whole("offset", offset, 0)
+    x = jnp.asarray(x, int)
+    n = x.shape[-1]
+    if transformer.context is not None and n + offset > transformer.context:
+        raise ValueError(
+            f"{n} symbols at offset {offset} exceed the context {transformer.context}."
+        )
+    number = lambda a: jnp.asarray(a, dtype or jnp.result_type(float))
+    y = number(transformer.E)[x] + number(transformer.encodings(n, offset))
+    place = np.arange(1, n + 1)
+    causal = jnp.asarray(place[:, None] >= place[None, :])
+    for layer in transformer.layers:
+        Y = y
+        for head in layer.heads:
+            key, query = y @ number(head.K).T, y @ number(head.Q).T
+            phi = 0.0 if head.phi is None else number(head.phi(place[None, :], place[:, None]))
+            scores = query @ jnp.swapaxes(key, -1, -2)
+            w = _weights(transformer, scores, phi, causal, number(place)[:, None])
+            Y = Y + (w / w.sum(-1, keepdims=True)) @ (y @ number(head.V).T)
+        inside = Y @ number(layer.A).T + number(layer.b)
+        hidden = jnp.where(layer.heaviside, number(inside >= 0), jnp.maximum(inside, 0))
+        y = Y + hidden @ number(layer.B).T
+    return y @ number(transformer.U).T
+
+
+def _weights(t: Transformer, scores: Array, phi: Array, causal: Array, place: Array) -> Array:
+    """Return attention weights before normalisation, (..., n, n), eq. (3)."""
+    n = causal.shape[-1]
+    if t.scaling == "suffix":
+        a, scale = _round(scores + jnp.log(place) * phi, t.precision), 1.0
+    else:
+        a = _round(scores + phi, t.precision)
+        scale = float(np.log(n)) if t.scaling == "length" else 1.0
+    a = jnp.where(causal, a, -jnp.inf)
+    if t.shift or t.precision is None:  # where nothing is rounded, the shift changes nothing
+        a = a - a.max(-1, keepdims=True)
+    return jnp.where(causal, _round(jnp.exp(scale * a), t.precision), 0.0)
+
+
+def _round(v: Array, bits: int | None) -> Array:
+    """Round to the nearest multiple of 2^-bits, ties upward."""
+    return v if bits is None else jnp.floor(v * 2.0**bits + 0.5) * 2.0**-bits

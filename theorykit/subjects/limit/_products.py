@@ -1,0 +1,201 @@
+"""Product functions (Definition 43), the hypothesis class, the regularisers."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from theorykit.subjects.limit._transformer import Head, Transformer
+
+Path = tuple[tuple[int, int], ...]
+"""Value matrices (layer, head) in ascending order of layers, each layer at most once."""
+
+Vector = tuple
+"""The name of a vector parameter: ("p", i), ("E", symbol), ("B", layer, s), ("A", layer, s) or
+("U", output)."""
+
+
+def paths(transformer: Transformer, below: int | None = None, above: int = 0) -> list[Path]:
+    """Return the sets P of value matrices at layers above < l < below (all by default)."""
+    last = transformer.depth + 1 if below is None else below
+    choices = [
+        [(), *(((l, h),) for h in range(1, len(transformer.layers[l - 1].heads) + 1))]
+        for l in range(above + 1, last)
+    ]
+    return [tuple(itertools.chain(*c)) for c in itertools.product(*choices)]
+
+
+def outgoing(transformer: Transformer, positions: int) -> Iterator[tuple[Vector, np.ndarray]]:
+    """Yield VO: positional encodings, token embeddings, columns of B that are not zero."""
+    for i, p in enumerate(transformer.encodings(positions), 1):
+        yield ("p", i), p
+    for symbol, e in zip(transformer.alphabet, transformer.E, strict=True):
+        yield ("E", symbol), e
+    for l, layer in enumerate(transformer.layers, 1):
+        for s in np.flatnonzero(layer.B.any(0)).tolist():
+            yield ("B", l, s + 1), layer.B[:, s]
+
+
+def incoming(transformer: Transformer) -> Iterator[tuple[Vector, np.ndarray]]:
+    """Yield VI: rows of A that are not zero, and of U."""
+    for l, layer in enumerate(transformer.layers, 1):
+        for s in np.flatnonzero(layer.A.any(1)).tolist():
+            yield ("A", l, s + 1), layer.A[s]
+    for output, u in enumerate(transformer.U, 1):
+        yield ("U", output), u
+
+
+def carried(transformer: Transformer, path: Path, vectors: np.ndarray) -> np.ndarray:
+    """Return a product of value matrices, lowest layer first, applied to vectors (..., d)."""
+    for l, h in path:
+        vectors = vectors @ transformer.layers[l - 1].heads[h - 1].V.T
+    return vectors
+
+
+def alpha(
+    transformer: Transformer,
+    l: int,
+    h: int,
+    first: Path,
+    second: Path,
+    v: np.ndarray,
+    w: np.ndarray,
+) -> np.ndarray:
+    """Return v^T (prod first)^T K^T Q (prod second) w of head h in layer l, (..., m, n).
+
+    **Arguments:** `v`, of keys, (..., m, d); `w`, of queries, (..., n, d).
+    """
+    head = transformer.layers[l - 1].heads[h - 1]
+    key = carried(transformer, first, v) @ head.K.T
+    query = carried(transformer, second, w) @ head.Q.T
+    return key @ np.swapaxes(query, -1, -2)
+
+
+def beta(transformer: Transformer, path: Path, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return v^T (prod path) w, (..., m, n), of rows v (..., m, d) and columns w (..., n, d)."""
+    return v @ np.swapaxes(carried(transformer, path, w), -1, -2)
+
+
+def variant_product(transformer: Transformer) -> str | None:
+    """Return the first product function that breaks translation invariance, or None.
+
+    Condition 3 of Definitions 4 and 46: products with one positional encoding are constant, those
+    with two depend on the difference of the positions only. Exact: products are sums of parameters
+    with few bits, which floats hold.
+
+    **Raises:** `ValueError` without a context: Theta_n is a class of finite transformers.
+    """
+    n = transformer.context
+    if n is None:
+        raise ValueError("the hypothesis class has transformers with a context, which this lacks.")
+    p = _reached(transformer, transformer.encodings(n))
+    others = [
+        (f"{name}, {where}", v)
+        for name, vector in outgoing(transformer, 0)
+        for where, v in _reached(transformer, vector[None])
+    ]
+    for where, vectors in p:
+        for name, a in incoming(transformer):
+            if np.ptp(vectors @ a):
+                return f"beta of {name} and p_i, {where}"
+    for l, layer in enumerate(transformer.layers, 1):
+        for h, head in enumerate(layer.heads, 1):
+            for where, keys in p:
+                for there, queries in p:
+                    if not toeplitz((keys @ head.K.T) @ (queries @ head.Q.T).T):
+                        return f"alpha of layer {l}, head {h}, p_i, {where}, and p_j, {there}"
+                for what, v in others:
+                    as_keys = (keys @ head.K.T) @ (v @ head.Q.T).T
+                    as_queries = (v @ head.K.T) @ (keys @ head.Q.T).T
+                    if np.ptp(as_keys) or np.ptp(as_queries):
+                        return f"alpha of layer {l}, head {h}, p_i, {where}, and {what}"
+    return None
+
+
+def _reached(transformer: Transformer, vectors: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Return what vectors (n, d) become along all paths of value matrices, each outcome once."""
+    found = [("as it is", vectors)]
+    seen = {vectors.tobytes(), np.zeros_like(vectors).tobytes()}
+    for l, layer in enumerate(transformer.layers, 1):
+        before = list(found)
+        for h, head in enumerate(layer.heads, 1):
+            for where, v in before:
+                passed = v @ head.V.T + 0.0  # -0.0 is 0.0
+                if passed.tobytes() not in seen:
+                    seen.add(passed.tobytes())
+                    found.append((f"{where}, V_{l},{h}", passed))
+    return found
+
+
+def in_hypothesis_class(transformer: Transformer, n: int) -> bool:
+    """Whether a transformer is in Theta_n (Definitions 4 and 46).
+
+    Its parameters are floats, so they have finite precision; `transformer.bits` says which.
+    """
+    return transformer.context == n and variant_product(transformer) is None
+
+
+def toeplitz(G: np.ndarray) -> bool:
+    """Whether a square matrix is constant along its diagonals."""
+    return bool((G[1:, 1:] == G[:-1, :-1]).all())
+
+
+# Regularisers -----------------------------------------------------------------------------------
+
+
+def attention_to_start(transformer: Transformer) -> float:
+    """Return eq. (8): the sum over layers, heads and j of |p_1^T K^T Q p_j|^2."""
+    p = transformer.encodings(transformer.context or len(transformer.positions))
+    return float(sum(((p[:1] @ h.KQ @ p.T) ** 2).sum() for h in _heads(transformer)))
+
+
+def regularizer_minus(transformer: Transformer) -> float:
+    """Return R_-(T): the regulariser without its sum over positions (Definition 16)."""
+    t, norm = transformer, lambda a: float(np.linalg.norm(a, 2)) if a.size else 0.0
+    largest = lambda values: max(values, default=0.0)
+    length = lambda a: float(np.linalg.norm(a))
+    return (
+        t.depth + t.heads
+        + t.bits + (t.precision or 0)
+        + largest(int(np.linalg.matrix_rank(h.V)) for h in _heads(t))
+        + largest(norm(h.KQ) for h in _heads(t))
+        + largest(norm(h.V) for h in _heads(t))
+        + largest(length(layer.A) for layer in t.layers)
+        + largest(length(layer.B) for layer in t.layers)
+        + norm(t.U)
+        + largest(length(p) for p in t.positions)
+        + largest(length(e) for e in t.E)
+        + largest(length(layer.b) for layer in t.layers)
+    )  # fmt: skip
+
+
+def regularizer(transformer: Transformer) -> float:
+    """Return R(T) of a finite transformer (Definition 5)."""
+    if transformer.context is None:
+        raise ValueError("R is of a transformer with a context; R_inf is of a Limit Transformer.")
+    return regularizer_minus(transformer) + attention_to_start(transformer)
+
+
+def regularizer_infinity(transformer: Transformer) -> float:
+    """Return R_inf(T) of a Limit Transformer (Definition 50).
+
+    Its item 4 is the smallest period of the encodings: the printed footnote's formula is infinite
+    for all encodings that are not constant.
+
+    **Raises:** `ValueError` for a transformer with a context or one that is not LOCAL.
+    """
+    t = transformer
+    if t.context is not None or t.locality is None:
+        raise ValueError("R_inf is of a Limit Transformer that is LOCAL.")
+    phis = [h.phi.values for h in _heads(t) if h.phi is not None]  # type: ignore[attr-defined]
+    return (
+        t.depth + t.heads + t.width
+        + t.bits + (t.precision or 0)
+        + max(float(np.abs(a).max(initial=0.0)) for a in t.parameters)
+        + (t.period or 0)
+        + max((float((np.array(v[1:]) ** 2).sum()) for v in phis), default=0.0)
+    )  # fmt: skip
+
+
+def _heads(transformer: Transformer) -> list[Head]:
+    return [head for layer in transformer.layers for head in layer.heads]

@@ -1,0 +1,260 @@
+"""The transformer of the limit paper (section 2) and its Limit Transformer (Definition 2).
+
+One object is both: without a context it is a Limit Transformer.
+
+Parameters are float arrays, and every float is read as the number that it is: a fraction with a
+power of two below. So the same object runs in exact arithmetic (`exact`) and in JAX (`forward`).
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from theorykit.common.arguments import finite, whole
+
+Array = Any
+Scaling = Literal["length", "suffix", "none"]
+
+SOS = "$"
+"""The start symbol. An alphabet that has it has it first, and then every input begins with it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Local:
+    """A translation-invariant local function: phi(j, i) = values[i - j], and 0 further back.
+
+    `j` is the key position and `i >= j` the query position, as in eq. (6).
+    """
+
+    values: tuple[float, ...]
+
+    def __call__(self, j: Array, i: Array) -> Array:
+        """Return the value at integer positions, float64."""
+        far = np.asarray(i) - np.asarray(j)
+        table = np.array([*self.values, 0.0])
+        return np.where(far >= 0, table[np.clip(far, 0, len(self.values))], 0.0)
+
+
+Phi = Callable[[Array, Array], Array]
+"""A positional function phi(j, i) on integer arrays. LOCAL asks that it is a `Local`."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Head:
+    """One attention head.
+
+    **Fields:** `K`, `Q`: (r, d), for any r (zero rows are left out; r = 0 is uniform attention);
+    `V`: (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
+    """
+
+    K: np.ndarray
+    Q: np.ndarray
+    V: np.ndarray
+    phi: Phi | None = None
+
+    @property
+    def KQ(self) -> np.ndarray:
+        """K^T Q, (d, d), float64."""
+        return self.K.T @ self.Q
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layer:
+    """Heads and an MLP of m hidden units, y + B psi(A y + b).
+
+    **Fields:** `heads`; `A`: (m, d); `B`: (d, m); `b`: (m,); `heaviside`: (m,) bool, which units
+    are Heaviside (1 from 0 on) and not ReLU. The paper's A and B are (d, d); further units are 0.
+    """
+
+    heads: tuple[Head, ...]
+    A: np.ndarray
+    B: np.ndarray
+    b: np.ndarray
+    heaviside: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Transformer:
+    """A causal transformer, finite or in the limit.
+
+    **Fields:**
+
+    - `alphabet`: the symbols, `"$"` first (the quantitative paper has none).
+    - `E`: (symbols, d), token embeddings; `U`: (outputs, d), the unembedding.
+    - `positions`: (n, d). With a `context` N = n: the encodings p_1 ... p_N. Without (infinite
+      context): one period, p_i = positions[(i - 1) % n].
+    - `layers`; `context`: N(T), or None for infinity.
+    - `precision`: fractional bits of logits and of exponentials, or None: no rounding.
+    - `scaling`: `"length"`, exp(log|x| a) for all logits, eq. (3); `"suffix"`, the quantitative
+      paper's (its section 3.3): log i times phi alone; `"none"`.
+    - `shift`: whether the largest logit is subtracted before exponentials are rounded (the
+      quantitative paper). Without it all weights can round to zero, and attention is undefined.
+
+    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, a context
+    below 1, a precision below 0, or another scaling.
+    """
+
+    alphabet: tuple[str, ...]
+    E: np.ndarray
+    positions: np.ndarray
+    layers: tuple[Layer, ...]
+    U: np.ndarray
+    context: int | None = None
+    precision: int | None = 8
+    scaling: Scaling = "length"
+    shift: bool = False
+
+    def __post_init__(self):
+        for what, least in (("context", 1), ("precision", 0)):
+            if (value := getattr(self, what)) is not None:
+                object.__setattr__(self, what, whole(what, value, least))
+        if self.scaling not in get_args(Scaling):
+            raise ValueError(f"scaling is one of {get_args(Scaling)}, not {self.scaling!r}.")
+        d = self.width
+        for what, array, shape in [
+            ("E", self.E, (len(self.alphabet), d)),
+            ("positions", self.positions, (self.context or len(self.positions), d)),
+            ("U", self.U, (len(self.U), d)),
+        ]:
+            _shaped(what, array, shape)
+        for number, layer in enumerate(self.layers, 1):
+            m, where = len(layer.b), f"of layer {number}"
+            _shaped(f"A {where}", layer.A, (m, d))
+            _shaped(f"B {where}", layer.B, (d, m))
+            _shaped(f"heaviside {where}", layer.heaviside, (m,))
+            for head in layer.heads:
+                _shaped(f"V {where}", head.V, (d, d))
+                _shaped(f"K {where}", head.K, (len(head.K), d))
+                _shaped(f"Q {where}", head.Q, head.K.shape)
+        if len(set(self.alphabet)) < len(self.alphabet) or SOS in self.alphabet[1:]:
+            raise ValueError(f"an alphabet is {SOS!r} and distinct symbols, not {self.alphabet}.")
+        for array in self.parameters:
+            finite("a parameter array", array)
+
+    @property
+    def width(self) -> int:
+        """The width d."""
+        return self.E.shape[1]
+
+    @property
+    def depth(self) -> int:
+        """The number of layers L."""
+        return len(self.layers)
+
+    @property
+    def heads(self) -> int:
+        """The largest number of heads of a layer, H."""
+        return max((len(layer.heads) for layer in self.layers), default=0)
+
+    @property
+    def period(self) -> int | None:
+        """The smallest Delta with p_i = p_(i + Delta); None where there is none (PERIODIC)."""
+        table = self.positions
+        if self.context is None:
+            return next(
+                n for n in range(1, len(table) + 1) if (np.roll(table, -n, 0) == table).all()
+            )
+        return next(
+            (n for n in range(1, self.context) if (table[n:] == table[:-n]).all()), self.context
+        )
+
+    @property
+    def locality(self) -> int | None:
+        """The smallest tau with phi(j, i) = 0 for i > j + tau; None if not LOCAL (Definition 3).
+
+        Only `Local` functions count as local: for others no finite check could tell.
+        """
+        reach = 0
+        for phi in (h.phi for layer in self.layers for h in layer.heads):
+            if phi is not None and not isinstance(phi, Local):
+                return None
+            nonzero = np.flatnonzero(phi.values) if phi is not None else ()
+            reach = max(reach, int(max(nonzero, default=0)))
+        return reach
+
+    @property
+    def nope(self) -> bool:
+        """Whether no positions are used: all encodings and positional functions are zero."""
+        phis = (h.phi for layer in self.layers for h in layer.heads)
+        silent = all(p is None or (isinstance(p, Local) and not any(p.values)) for p in phis)
+        return silent and not self.positions.any()
+
+    @property
+    def parameters(self) -> list[np.ndarray]:
+        """All parameter arrays, positional functions' values among them."""
+        found = [self.E, self.positions, self.U]
+        for layer in self.layers:
+            found += [layer.A, layer.B, layer.b]
+            for head in layer.heads:
+                found += [head.K, head.Q, head.V]
+                if isinstance(head.phi, Local):
+                    found.append(np.asarray(head.phi.values))
+        return found
+
+    @functools.cached_property
+    def bits(self) -> int:
+        """The fractional bits that the parameters need."""
+        return max(map(fractional_bits, self.parameters))
+
+    def encode(self, string: Sequence[str], offset: int = 0) -> list[int]:
+        """Return the symbols of a string, after `$`, by their place in the alphabet.
+
+        **Raises:** `ValueError` for a symbol outside the alphabet, an offset below 0, or an input
+        that is longer than the context.
+        """
+        places = {s: k for k, s in enumerate(self.alphabet) if s != SOS}
+        if unknown := [s for s in string if s not in places]:
+            known = " ".join(places)
+            raise ValueError(f"{unknown[0]!r} is not in the alphabet {known}.")
+        if offset < 0:
+            raise ValueError(f"an offset is 0 or more, not {offset}.")
+        start = [0] if self.alphabet[0] == SOS else []
+        length = len(start) + len(string)
+        if self.context is not None and length + offset > self.context:
+            raise ValueError(
+                f"{length} symbols at offset {offset} exceed the context of {self.context}."
+            )
+        return [*start, *(places[s] for s in string)]
+
+    def encodings(self, length: int, offset: int = 0) -> np.ndarray:
+        """Return p_(1 + offset) ... p_(length + offset), (length, d)."""
+        places = np.arange(offset, offset + length)
+        return self.positions[places if self.context is not None else places % len(self.positions)]
+
+
+def fractional_bits(array: np.ndarray) -> int:
+    """Return the least p for which all entries are multiples of 2^-p.
+
+    **Raises:** `ValueError` for an entry that is not finite.
+    """
+    if not np.isfinite(array).all():
+        raise ValueError("parameters are finite numbers.")
+    below = [Fraction(float(v)).denominator.bit_length() - 1 for v in np.unique(array)]
+    return max(below, default=0)
+
+
+Unit = tuple[dict[int, float], float, bool, dict[int, float]]
+"""A hidden unit: input weights by dimension, bias, whether Heaviside, output weights."""
+
+
+def mlp(d: int, units: Sequence[Unit] = ()) -> tuple[np.ndarray, ...]:
+    """Return A, B, b and heaviside of a layer of width d from its hidden units."""
+    m = len(units)
+    A, B, b = np.zeros((m, d)), np.zeros((d, m)), np.zeros(m)
+    heaviside = np.zeros(m, bool)
+    for k, (reads, bias, step, writes) in enumerate(units):
+        for dim, weight in reads.items():
+            A[k, dim] += weight
+        for dim, weight in writes.items():
+            B[dim, k] += weight
+        b[k], heaviside[k] = bias, step
+    return A, B, b, heaviside
+
+
+def _shaped(what: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{what} has the shape {shape}, not {array.shape}.")

@@ -1,0 +1,94 @@
+"""The covering-number bound for transformers of bounded norms (Edelman et al., 2022)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorykit.common.arguments import finite, whole
+
+Array = Any
+
+
+class Layer(NamedTuple):
+    """One layer X -> relu(softmax(X qk X') X value) output, as matrices.
+
+    `qk` (d, d), `value` (d, k), `output` (k, d'); None for an output that is the identity, without
+    an activation.
+    """
+
+    qk: Array
+    value: Array
+    output: Array = None
+
+
+def covering_constant(layers: Sequence[Layer], readout: Array, inputs: float = 1.0) -> float:
+    """Return C with log N(eps) <= C log(d n T) / eps^2 for networks of these norms.
+
+    For layers i, with |.| the spectral norm and |.|_(2,1) the sum over columns of their 2-norms,
+
+        C = (|w|^(2/3) + sum_i (a_i |w|)^(2/3) (|W_C|_(2,1)^(2/3)
+             + (2 |W_C| |W_V| |W_QK|_(2,1) B)^(2/3) + (|W_C| |W_V|_(2,1))^(2/3)))^3 B^2,
+
+    a_i = prod_(j > i) |W_C| |W_V| (1 + 4 |W_QK| B^2), ReLU having Lipschitz constant 1 and inputs
+    rows of norm at most B. The structure is that of their theorem for L layers; factors that only
+    make it larger (universal constants, dimensions) are left out, so that who beats this bound
+    beats theirs.
+
+    **Raises:** `ValueError` for matrices or a readout that are not finite, no layer, or inputs
+    that are not positive.
+    """
+    if not layers:
+        raise ValueError("a covering bound needs one layer or more, got none.")
+    if not 0 < inputs < math.inf:
+        raise ValueError(f"inputs, their largest norm, is a positive number, got {inputs}.")
+    finite("readout", readout)
+    readout = np.asarray(readout, float).reshape(-1, 1)
+    scale = float(np.linalg.norm(readout))
+    total, after = scale ** (2 / 3), scale
+    for layer in reversed(layers):
+        for name, matrix in zip(Layer._fields, layer, strict=True):
+            if matrix is not None:
+                finite(name, matrix)
+        (qk, qk_wide), (value, value_wide) = _norms(layer.qk), _norms(layer.value)
+        out, wide = (1.0, 0.0) if layer.output is None else _norms(layer.output)
+        parts = (wide, 2 * out * value * qk_wide * inputs, out * value_wide)
+        total += sum((after * part) ** (2 / 3) for part in parts)
+        after *= out * value * (1 + 4 * qk * inputs**2)
+    return total**3 * inputs**2
+
+
+def _norms(matrix: Array) -> tuple[float, float]:
+    """Return the spectral norm, and the sum over columns of their 2-norms."""
+    matrix = np.asarray(matrix, float)
+    return float(np.linalg.norm(matrix, 2)), float(np.linalg.norm(matrix, axis=0).sum())
+
+
+def covering(
+    constant: float,
+    n: int,
+    dimension: int,
+    tokens: int,
+    bounded: float = 1.0,
+    lipschitz: float = 1.0,
+    delta: float = 0.05,
+) -> float:
+    """Return the bound on the generalisation gap that a covering number gives.
+
+        4 l sqrt(E / n) (1 + log(A sqrt(n / E))) + 2 A sqrt(log(1/delta) / 2n),  E = C log(d n T)
+
+    for a loss with Lipschitz constant `lipschitz` and values of at most A = `bounded`; the
+    logarithm is left out where it is negative. The universal constant is taken to be 1.
+    """
+    n = whole("n", n)
+    numbers = {"the constant": constant, "bounded": bounded, "lipschitz": lipschitz}
+    for name, value in numbers.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is a positive number, got {value}.")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta, a probability, lies between 0 and 1, got {delta}.")
+    entropy = constant * math.log(whole("dimension", dimension) * n * whole("tokens", tokens) + 1)
+    chaining = 1 + max(0.0, math.log(bounded * math.sqrt(n / entropy)))
+    chance = 2 * bounded * math.sqrt(math.log(1 / delta) / (2 * n))
+    return 4 * lipschitz * math.sqrt(entropy / n) * chaining + chance

@@ -1,0 +1,70 @@
+"""What the bounds are fed with: losses of a network, and of its Gaussian perturbations."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from theorykit.common.arguments import finite, whole
+
+Array = Any
+
+
+def squared_losses(network: nnx.Module, x: Array, y: Array) -> Array:
+    """Return (f(x_i) - y_i)^2 at P inputs, (P,), summed over the outputs of f."""
+    out = jax.vmap(network)(jnp.asarray(x))
+    return jnp.sum((out - jnp.reshape(y, out.shape)) ** 2, range(1, out.ndim))
+
+
+def perturbed_losses(
+    network: nnx.Module, x: Array, y: Array, sigma: float, key: Array, draws: int = 64
+) -> Array:
+    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I): (draws, P).
+
+    Every draw comes with its mirror image theta - eps, so that the odd orders in sigma cancel in
+    the mean over draws; `draws` is even.
+
+    **Raises:** `ValueError` for a sigma that is not positive, targets that are not finite or of
+    another number than the inputs, an odd number of draws.
+    """
+    if not 0 < sigma < np.inf:
+        raise ValueError(f"sigma is a positive number, got {sigma}.")
+    if whole("draws", draws) % 2:
+        raise ValueError(f"draws come in pairs, so that their number is even; got {draws}.")
+    if len(x) != len(y):
+        raise ValueError(f"there are {len(x)} inputs and {len(y)} targets; give a target an input.")
+    finite("targets", y)
+    graph, parameters, rest = nnx.split(network, nnx.Param, ...)
+    return _perturbed(graph, draws // 2, parameters, rest, jnp.asarray(x), y, sigma, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _perturbed(graph, pairs, parameters, rest, x, y, sigma, key) -> Array:
+    leaves, tree = jax.tree.flatten(parameters)
+
+    def one(key: Array) -> Array:
+        keys = jax.random.split(key, len(leaves))
+        noise = [jax.random.normal(k, a.shape, a.dtype) for k, a in zip(keys, leaves, strict=True)]
+
+        def at(scale: Array) -> Array:
+            moved = [a + scale * e for a, e in zip(leaves, noise, strict=True)]
+            return squared_losses(nnx.merge(graph, jax.tree.unflatten(tree, moved), rest), x, y)
+
+        return jnp.stack([at(sigma), at(-sigma)])
+
+    found = jax.lax.map(one, jax.random.split(key, pairs))
+    return found.reshape(2 * pairs, -1)
+
+
+def distance(network: nnx.Module, prior: nnx.Module | None = None) -> float:
+    """Return |theta - theta_0|^2 over all parameters; from 0 without a prior's centre."""
+    leaves = jax.tree.leaves(nnx.state(network, nnx.Param))
+    centre = [0.0] * len(leaves) if prior is None else jax.tree.leaves(nnx.state(prior, nnx.Param))
+    away = [
+        np.sum((np.asarray(a, float) - np.asarray(b, float)) ** 2)
+        for a, b in zip(leaves, centre, strict=True)
+    ]
+    return float(sum(away))

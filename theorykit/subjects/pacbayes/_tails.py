@@ -1,0 +1,77 @@
+"""The sub-Gaussian constant of a loss, from a sample of it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorykit.common.arguments import finite
+
+Array = Any
+
+
+class Constant(NamedTuple):
+    """A constant C, its standard error, from how many `losses`, and the t that decides it.
+
+    `at` is 0 where the variance decides.
+    """
+
+    value: float
+    stderr: float
+    losses: int
+    at: float
+
+
+def sub_gaussian(losses: Array, tail: str = "both", points: int = 200) -> Constant:
+    """Return the least C with E exp(t (l - E l)) <= exp(t^2 C^2 / 2), of the empirical law.
+
+    C^2 is the largest 2 log E exp(t (l - E l)) / t^2, which is the variance at t -> 0. A plug-in
+    estimate: the standard error is that of the delta method, and losses rarer than 1 / count are
+    not seen at all, so that C is too small for a law with such.
+
+    **Arguments:** `losses`: of one network at many inputs, of any shape. `tail`: "both", as in
+    appendix A, or "lower", t < 0: all that the bound needs, and for losses of at least 0 never
+    above sqrt(E l^2). `points`: of the grid of log t, which is then refined.
+
+    **Raises:** `ValueError` for fewer than two losses, NaN or infinity, or another tail.
+    """
+    losses = np.asarray(losses, float).ravel()
+    finite("a sample of losses", losses)
+    if len(losses) < 2:
+        raise ValueError(f"a sample of losses has two numbers or more, got {len(losses)}.")
+    if tail not in ("both", "lower"):
+        raise ValueError(f'tail is "both" or "lower", got {tail!r}.')
+    z = losses - losses.mean()
+    size = np.abs(z).max()
+    if size == 0:
+        return Constant(0.0, 0.0, len(z), 0.0)
+    z = z / size
+    variance = float((z**2).mean())
+    signs = (-1.0, 1.0) if tail == "both" else (-1.0,)
+    square, at = variance, 0.0
+    for sign in signs:
+        # Where t max z > 2 log n the ratio falls: log E exp(t z) >= t z - log n.
+        grid = np.geomspace(1e-3, (2 * np.log(len(z)) + 10) / (sign * z).max(), points)
+        values = np.array([_ratio(sign * t, z) for t in grid])
+        best = int(values.argmax())
+        ends = grid[max(best - 1, 0)], grid[min(best + 1, points - 1)]
+        t, value = _refined(sign, ends, z)
+        if value > square * (1 + 1e-9):
+            square, at = value, sign * t
+    influence = z**2 - variance
+    if at:
+        weight = np.exp(at * z)
+        influence = 2 * (weight / weight.mean() - 1 - at * z) / at**2
+    stderr = influence.std(ddof=1) / np.sqrt(len(z)) / (2 * np.sqrt(square))
+    return Constant(float(size * np.sqrt(square)), float(size * stderr), len(z), float(at / size))
+
+
+def _ratio(t: float, z: np.ndarray) -> float:
+    """Return 2 log E exp(t z) / t^2 for |z| <= 1 and E z = 0, to full precision at small t."""
+    return float(2 * np.log1p(np.expm1(t * z).mean() - t * z.mean()) / t**2)
+
+
+def _refined(sign: float, ends: tuple[float, float], z: np.ndarray) -> tuple[float, float]:
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(lambda t: -_ratio(sign * t, z), bounds=ends, method="bounded")
+    return float(found.x), -float(found.fun)

@@ -1,0 +1,175 @@
+"""The numbers of tokens in the simulating string: the cases of the proof of Theorem 4.1.
+
+All on flat arrays over (symbol, residue) pairs: `n` how often a pair occurs in the prefix of x,
+`Af` and `Ag` which pairs f and g attend to, with |P_f| <= |P_g|. In exact integers.
+"""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from theorykit.common.arguments import whole
+
+NO_PAIRS = np.zeros(0, np.int64)
+
+
+def apportion(weights: np.ndarray, total: int) -> np.ndarray:
+    """Return integers m of sum `total`, |m_i - total p_i| < 1, p = weights / sum (Lemma A.4).
+
+    The largest remainders are rounded up.
+
+    **Raises:** `ValueError` for numbers that are not whole or below 0, or weights all 0 unless the
+    total is 0.
+    """
+    w, total = (
+        [whole("a weight", v, 0) for v in np.asarray(weights).tolist()],
+        whole("the total", total, 0),
+    )
+    if total and not any(w):
+        raise ValueError(f"{total} cannot be shared by weights of sum 0.")
+    every = max(sum(w), 1)
+    floors = [total * v // every for v in w]
+    left = total - sum(floors)
+    order = sorted(range(len(w)), key=lambda k: -(total * w[k] % every))
+    for k in order[:left]:
+        floors[k] += 1
+    return np.array(floors, np.int64)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counted:
+    """Numbers m of tokens, the case of the proof, and what its numbered inequalities compare.
+
+    **Fields:** `m`: flat, int64; `case`; `bounds`: equation -> (left side, right side).
+    """
+
+    m: np.ndarray
+    case: str
+    bounds: dict[str, tuple[float, float]]
+
+
+def inverse(eps: float) -> Fraction:
+    """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10."""
+    return Fraction(1 / eps) if 1 / eps < math.inf else 1 / Fraction(eps)
+
+
+def counted(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> Counted:
+    """Return the numbers of tokens, by the cases of the proof."""
+    most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
+    if Pg <= most:
+        return Counted(np.where(Af | Ag, n, 0), "copy both", {})
+    both = int(n[Af & Ag].sum())
+    if both * most > Pg:
+        if Pf <= most:
+            return Counted(np.where(Af | Ag, n, 0), "copy both, |P_g| <= 1/eps^2", {})
+        m, bounds = scaled(n, Af, Ag, eps)
+        return proportional(n, Af, Ag, eps, m, bounds)
+    if Pf <= most:
+        m, bounds, case = np.where(Af, n, 0), {}, "copy f"
+    else:
+        (m, bounds), case = scaled(n, Af, Ag, eps), "scale f"
+    return separate(n, Af, Ag, eps, m, bounds, case)
+
+
+def scaled(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> tuple[np.ndarray, dict]:
+    """Return ceil(1 / eps) tokens for f, and eqs. (5) to (8)."""
+    C, Pf = math.ceil(inverse(eps)), int(n[Af].sum())
+    shared, only = Af & Ag, Af & ~Ag
+    m = np.where(Af, C * n // Pf, 0)
+    _raise(m, shared, C * n % Pf, C * int(n[shared].sum()) // Pf - int(m[shared].sum()))
+    _raise(m, only, C * n % Pf, C - int(m[Af].sum()))
+    away = np.abs(m - C * n / Pf)
+    worst = lambda where: float(away[where].max(initial=0.0))
+    missing = lambda where: C * int(n[where].sum()) / Pf - int(m[where].sum())
+    ratio = np.abs(m[Af] / m[Af].sum() - n[Af] / Pf).max()
+    return m, {
+        "5 each": (worst(shared), 1.0),
+        "5 sum": (missing(shared), 1.0),
+        "6 each": (worst(only), 1.0),
+        "6 sum": (abs(missing(only)), 1.0),
+        "7": (abs(C - int(m[Af].sum())), 2.0),
+        "8": (float(ratio), eps),
+    }
+
+
+def _raise(m: np.ndarray, where: np.ndarray, remainder: np.ndarray, by: int) -> None:
+    """Add 1 to `by` of the places, those with the largest remainders."""
+    places = np.flatnonzero(where)
+    m[places[np.argsort(-remainder[places], kind="stable")][:by]] += 1
+
+
+def separate(n, Af, Ag, eps, m, bounds, case) -> Counted:
+    """Return the case |P_f and P_g| <= eps |P_g|, eq. (15): ceil(1 / eps^2) tokens for g."""
+    C = math.ceil(inverse(eps) ** 2)
+    rest = Ag & ~Af
+    wanted = np.zeros_like(m)
+    wanted[Ag] = apportion(n[Ag], C)
+    m = np.where(rest, wanted, m)
+    D, Pg = int(m[rest].sum()), int(n[Ag].sum())
+    ratio = np.abs(m[rest] / max(D, 1) - n[rest] / Pg).sum()
+    bounds = bounds | {
+        "15": (C * (1 - 2 * eps), D),
+        "15 ratios": (float(ratio), 4 * eps + 2 * len(n) * eps**2),
+        "17 shared": (int(m[Ag & Af].sum()) / max(D, 1), 3 * eps),
+    }
+    return Counted(m, f"{case}, g apart", bounds)
+
+
+def proportional(n, Af, Ag, eps, m, bounds) -> Counted:
+    """Return the case |P_f and P_g| > eps |P_g|, eqs. (18) to (29): one scale for f and g."""
+    first = np.flatnonzero(Af)[n[Af].argmax()]
+    top, under = int(m[first]), int(n[first])
+    rest = Ag & ~Af
+    more = np.where(rest, top * n // under, 0)
+    exact = Fraction(top * int(n[rest].sum()), under)
+    _raise(more, rest, top * n % under, math.floor(exact) - int(more.sum()))
+    m = m + more
+    S, Pf, Pg = len(n), int(n[Af].sum()), int(n[Ag].sum())
+    C, both = math.ceil(inverse(eps)), Af & Ag
+    rho, outside = top / under, int(n[rest].sum())
+    lag = rho * int(n[both].sum()) - int(m[both].sum())
+    total = int(m[Ag].sum())
+    shares, wanted = m[Ag] / max(total, 1), n[Ag] / Pg
+    low = (rho * n[Ag] - 1) / (rho * Pg + 2 + S)
+    tight = np.argmax(low - shares)
+    bounds = bounds | {
+        "18 each": (float(np.abs(m - rho * n)[rest].max(initial=0.0)), 1.0),
+        "18 sum": (abs(float(exact) - int(m[rest].sum())), 1.0),
+        "21": (rho * outside + 1, C / Pf * outside + S / under + 1),
+        "22": (int(m[rest].sum()), C / eps + S**2 / eps + 1),
+        "24": (abs(lag), rho * int(n[both].sum()) - C / Pf * int(n[both].sum()) + 1),
+        "26": (abs(rho * Pg - total), 2 + S),
+        "27": (float(low[tight]), float(shares[tight])),
+        "29": (float(np.abs(shares - wanted).max()), 2 * eps * (4 + S)),
+        "29 sum": (float(np.abs(shares - wanted).sum()), 10 * S * eps),
+    }
+    return Counted(m, "one scale", bounds)
+
+
+def balanced(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float, slots: np.ndarray):
+    """Return numbers of tokens that fill the slots of every residue (ours, not the paper's).
+
+    For positional encodings where some residue of x has nothing but tokens attended to: whatever
+    is put there counts, so the numbers of the proof cannot be had. Where f attends to many, all
+    pairs are scaled alike; otherwise f's are as in the proof and the others share what is left.
+
+    **Arguments:** `n`, `Af`, `Ag`: (symbols, period); `slots`: (period,), of at least
+    ceil(1 / eps^2).  **Returns:** (m, spare): m (symbols, period), and the tokens that no one
+    attends to, (period,).
+    """
+    positions = n.sum(0)
+    seen = np.where(Af | Ag, n, 0)
+    weights = np.concatenate([seen, (positions - seen.sum(0))[None]])
+    few = int(n[Af].sum()) < eps * positions.min()
+    m = np.zeros_like(weights)
+    if few:
+        mine = np.where(Af, n, 0).ravel()
+        if mine.sum() > inverse(eps):
+            mine = scaled(n.ravel(), Af.ravel(), Ag.ravel(), eps)[0]
+        m[:-1] = mine.reshape(n.shape)
+        weights[:-1][Af] = 0
+    for i in range(n.shape[1]):
+        m[:, i] += apportion(weights[:, i], int(slots[i] - m[:, i].sum()))
+    return m[:-1], m[-1]

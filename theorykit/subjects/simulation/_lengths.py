@@ -1,0 +1,241 @@
+"""Training lengths: what the theorems ask for, and what is needed."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
+
+import numpy as np
+
+from theorykit.common.arguments import between, whole
+from theorykit.subjects.limit import Transformer
+from theorykit.subjects.simulation._layout import slots
+from theorykit.subjects.simulation._margins import (
+    complexity,
+    hard_length,
+    logit_margin,
+    output_bound,
+    positional_margin,
+    sensitivity,
+    two_layers,
+)
+from theorykit.subjects.simulation._one_layer import attention, one_layer, readout, together, tokens
+from theorykit.subjects.simulation._simulate_hard import length_bound, share_error
+from theorykit.subjects.simulation._two_layers import last_outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingLength:
+    """A length up to which agreement within eps is enough, by a theorem.
+
+    **Fields:** `length`: with the explicit constants of the proof, repaired; infinity beyond the
+    largest float; `error`: then |f(x) - g(x)| is at most this on every string (on average, for
+    Theorem 4.2); `printed`: the theorem's expression, with the constant 1.
+    """
+
+    length: float
+    error: float
+    printed: float
+
+
+def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLength:
+    """Return the bound of Theorem 4.1 (one layer) or of Theorem 5.2 (two layers).
+
+    Theorem 5.2's proof gives no constants for Lemma 5.3; those of `complexity` are used, with 1.
+
+    **Raises:** `ValueError` for transformers of neither kind, or eps outside (0, 1).
+    """
+    eps = between("eps", eps)
+    if f.depth == 2:
+        return _two(f, g, eps)
+    for name, t in (("f", f), ("g", g)):
+        one_layer(t, name)
+    period, tau = together(f, g)
+    S, both = len(f.alphabet), sensitivity(f) + sensitivity(g)
+    small = min(eps / max(both * share_error(S, period, tau, 1.0), eps), 1 / (8 * S * period))
+    hard = max(hard_length(f), hard_length(g))
+    L = output_bound(f, True) + output_bound(g, True)
+    margin = min(logit_margin(f, False), logit_margin(g, False))
+    bits = max(f.precision or 0, g.precision or 0)
+    return TrainingLength(
+        _rounded(length_bound(S, period, tau, small, hard)),
+        2 * eps,
+        max(_power(2.0, bits / margin), L * L * period**7 * S**6 * tau**2 / eps / eps),
+    )
+
+
+def _two(f: Transformer, g: Transformer, eps: float) -> TrainingLength:
+    for name, t in (("f", f), ("g", g)):
+        two_layers(t, name)
+    together(f, g)
+
+    def length(printed: bool) -> float:
+        C = max(complexity(t, printed=printed) for t in (f, g))
+        least = min(positional_margin(t, not printed) for t in (f, g))
+        return max(1.0, _power(max(C / eps, 1e-300), max(1 / least, 3.0)))
+
+    return TrainingLength(length(False), 3 * eps, length(True))
+
+
+def _rounded(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _power(base: float, exponent: float) -> float:
+    return math.exp(exponent * math.log(base)) if exponent * math.log(base) < 700 else math.inf
+
+
+def average_length(
+    f: Transformer, g: Transformer, eps: float, alpha: Sequence[float] | Mapping[str, float]
+) -> TrainingLength:
+    """Return the bound of Theorem 4.2, for tokens drawn from a Dirichlet's distribution.
+
+    The proof's choice of eta, rho, gamma and delta, eq. (39) with its constants from (37) and
+    Lemma A.9. The printed statement has eps^(-2 - 2/alpha_0); the proof needs eps^(-1 - 1/alpha_0).
+
+    **Arguments:** `alpha`: the Dirichlet's parameters, one a symbol.
+
+    **Raises:** `ValueError` as `training_length`, or for a parameter at or below 0.
+    """
+    eps = between("eps", eps)
+    for name, t in (("f", f), ("g", g)):
+        one_layer(t, name)
+    period, tau = together(f, g)
+    weights = dirichlet(alpha, f.alphabet)
+    S, least, total = len(f.alphabet), min(weights), sum(weights)
+    M = output_bound(f) + output_bound(g)
+    pairs = S * period
+    root = math.sqrt(eps)
+    rho = root / max(M, 1.0)
+    four = _power(4.0, total)
+    low = least * root / (four * S * max(M, 1.0))  # gamma^least, unless 0.5 is less
+    gamma, ratio = min(low ** (1 / least), 0.5), root / (max(M, 1.0) * pairs**2)
+    delta = ratio * gamma
+    log = math.log(2 * pairs / rho)
+    N = period * delta**-2 * log if delta > 1e-150 else math.inf
+    hard = max(hard_length(f), hard_length(g))
+    both = sensitivity(f) + sensitivity(g)
+    mass = 2 * root / max(M, 1.0) if low < 0.5**least else 2 * S / least * four * 0.5**least
+    error = M * (mass + eps / root + 2 * rho) + root
+    suffix = (tau + 1) * period / ((gamma - delta) * N) if math.isfinite(N) else 0.0
+    error += 6 * both * (pairs**2 * ratio + suffix)
+    L = max(output_bound(f, True) + output_bound(g, True), 1e-300)
+    printed = 2 * math.log(4) * total / least + (2 + 2 / least) * math.log(L / eps)
+    printed += (4 + 2 / least) * math.log(S) + 5 * math.log(period)
+    printed -= 2 / least * math.log(least)
+    last = math.log(pairs * L / eps)
+    return TrainingLength(
+        max(N, float(hard)), error, _power(math.e, printed) * last if last > 0 else math.inf
+    )
+
+
+def dirichlet(alpha: Sequence[float] | Mapping[str, float], alphabet: Sequence[str]) -> list[float]:
+    """Return the parameters in the alphabet's order.
+
+    **Raises:** `ValueError` for one at or below 0, another number of them, or a symbol without.
+    """
+    if isinstance(alpha, Mapping) and (missing := [s for s in alphabet if s not in alpha]):
+        raise ValueError(f"a Dirichlet has a parameter a symbol; {missing[0]!r} has none.")
+    found = [alpha[s] for s in alphabet] if isinstance(alpha, Mapping) else list(alpha)
+    if len(found) != len(alphabet):
+        raise ValueError(f"a Dirichlet over {len(alphabet)} symbols has as many parameters, not "
+                         f"{len(found)}.")  # fmt: skip
+    if bad := [a for a in found if not isinstance(a, Real) or not 0 < a < math.inf]:
+        raise ValueError(f"a Dirichlet's parameters are numbers above 0, not {bad[0]!r}.")
+    return [float(a) for a in found]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NeededLength:
+    """The length that is needed, by exhaustive search.
+
+    **Fields:** `length`: the smallest N for which strings up to N show, within eps, the largest
+    difference at all lengths tested; `lengths`, `differences`: the largest |f(x) - g(x)| at each.
+    """
+
+    length: int
+    lengths: np.ndarray
+    differences: np.ndarray
+
+
+def needed_length(
+    f: Transformer, g: Transformer, eps: float, longest: int, most: int = 10**6
+) -> NeededLength:
+    """Return the smallest N for which agreement up to N implies agreement at all tested lengths.
+
+    If |f - g| <= e on all strings up to N, then |f - g| <= e + eps on all up to `longest`. One
+    layer: all suffixes and all numbers of tokens, from the length where attention is hard; two
+    layers: all strings.
+
+    **Arguments:** `most`: how many cases of one length are looked at.
+
+    **Raises:** `ValueError` as `training_length`, for more cases than that, or for a longest
+    length at which attention is not yet hard.
+    """
+    eps = between("eps", eps)
+    longest = whole("longest", longest)
+    if f.depth == 2:
+        for name, t in (("f", f), ("g", g)):
+            two_layers(t, name)
+        first, at = 1, _all_strings
+    else:
+        for name, t in (("f", f), ("g", g)):
+            one_layer(t, name)
+        first, at = max(hard_length(f), hard_length(g), together(f, g)[1] + 1), _all_counts
+    together(f, g)
+    if first > longest:
+        raise ValueError(f"attention is hard from {first} symbols on; longest={longest} is less.")
+    lengths = np.arange(first, longest + 1)
+    largest = np.array([max(d.max() for d in at(f, g, int(T), most)) for T in lengths])
+    enough = np.maximum.accumulate(largest) + eps >= largest.max()
+    return NeededLength(int(lengths[enough.argmax()]), lengths, largest)
+
+
+def _all_strings(f: Transformer, g: Transformer, T: int, most: int) -> Iterator[np.ndarray]:
+    S = len(f.alphabet)
+    if most < S**T:
+        raise ValueError(f"{S}^{T} strings are more than most={most}.")
+    x = np.array(list(itertools.product(range(S), repeat=T)))
+    yield np.linalg.norm(last_outputs(f, x) - last_outputs(g, x), axis=-1)
+
+
+def _all_counts(f: Transformer, g: Transformer, T: int, most: int) -> Iterator[np.ndarray]:
+    """Yield |f - g| for every suffix, over all numbers of tokens of the prefix."""
+    period, tau = together(f, g)
+    S, room = len(f.alphabet), slots(T - tau - 1, period)
+    size = math.prod(math.comb(int(r) + S - 1, S - 1) for r in room)
+    if size * S ** (tau + 1) > most:
+        raise ValueError(f"{size * S ** (tau + 1)} cases at length {T} are more than most={most}.")
+    ways = [_compositions(int(r), S) for r in room]
+    n = np.array(list(itertools.product(*ways))).reshape(-1, period, S).transpose(0, 2, 1)
+    for suffix in itertools.product(range(S), repeat=tau + 1):
+        last = np.array(suffix), (T - 1) % period
+        yield np.linalg.norm(_outputs(f, n, *last) - _outputs(g, n, *last), axis=-1)
+
+
+def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
+    """Return all ways to write a total as a sum of that many numbers of at least 0."""
+    if parts == 1:
+        return [(total,)]
+    return [(k, *rest) for k in range(total + 1) for rest in _compositions(total - k, parts - 1)]
+
+
+def _outputs(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
+    """Return f under hard attention for many prefixes n, (cases, symbols, period)."""
+    period = n.shape[-1]
+    found = np.empty((len(n), len(f.U)))
+    values = tokens(f, period) @ f.layers[0].heads[0].V.T
+    near = values[suffix, (residue - np.arange(len(suffix))) % period]
+    _, group = np.unique((n > 0).reshape(len(n), -1), axis=0, return_inverse=True)
+    for k in range(group.max() + 1):  # what is attended to depends on which pairs occur
+        some = n[group.ravel() == k]
+        seen = attention(f, some[0], suffix, residue)
+        weight = np.where(seen.pairs, some, 0)
+        total = np.tensordot(weight, values, 2) + near[seen.suffix].sum(0)
+        mean = total / (weight.sum((1, 2)) + seen.suffix.sum())[:, None]
+        found[group.ravel() == k] = readout(f, tokens(f, period)[suffix[0], residue] + mean)
+    return found

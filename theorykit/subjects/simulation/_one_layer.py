@@ -1,0 +1,190 @@
+"""One-layer Limit Transformers at finite precision: what the last token attends to (section 3.2).
+
+Positions count from 1; residues are (position - 1) mod Delta, so that `positions[residue]` is the
+encoding. The suffix is the tau + 1 last tokens: phi(j, i) may be nonzero for i - j = 0 ... tau.
+(The paper's suffix has tau tokens, one too few.)
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from theorykit.subjects.limit import SOS, Local, Transformer
+
+Array = Any
+
+
+def one_layer(transformer: Transformer, name: str = "f") -> None:
+    """Raise a `ValueError` unless this is a transformer of the paper's section 4.
+
+    One layer of one head, periodic, local, finite precision, largest logit subtracted first.
+    """
+    limit_transformer(transformer, name)
+    if transformer.depth != 1 or transformer.heads != 1:
+        raise ValueError(
+            f"{name} has one layer of one head here, not {transformer.depth} layers of at most "
+            f"{transformer.heads} heads."
+        )
+    if transformer.precision is None or not transformer.shift:
+        raise ValueError(
+            f"hard attention needs precision=p and shift=True; {name} has "
+            f"precision={transformer.precision} and shift={transformer.shift}."
+        )
+    if transformer.scaling != "length":
+        raise ValueError(
+            f'{name} scales its logits with log |x|, scaling="length", not {transformer.scaling!r}.'
+        )
+
+
+def limit_transformer(transformer: Transformer, name: str) -> None:
+    """Raise a `ValueError` unless this is periodic and local, without a start symbol."""
+    if transformer.context is not None:
+        raise ValueError(
+            f"{name} is not periodic: it has a context of {transformer.context}, and a Limit "
+            "Transformer has none."
+        )
+    if transformer.locality is None:
+        raise ValueError(f"{name} is not local: each positional function is a limit.Local or None.")
+    if SOS in transformer.alphabet:
+        raise ValueError(f"{name} has the start symbol {SOS!r}, which this paper's do not.")
+
+
+def together(f: Transformer, g: Transformer) -> tuple[int, int]:
+    """Return the period and the locality that two transformers share.
+
+    **Raises:** `ValueError` if their alphabets differ.
+    """
+    if f.alphabet != g.alphabet:
+        raise ValueError(
+            f"f and g read one alphabet, not {' '.join(f.alphabet)} and {' '.join(g.alphabet)}."
+        )
+    return math.lcm(f.period or 1, g.period or 1), max(f.locality or 0, g.locality or 0)
+
+
+def rounded(v: Array, bits: int | None) -> np.ndarray:
+    """Return multiples of 2^-bits, to the nearest, ties upward."""
+    return np.asarray(v) if bits is None else np.floor(np.asarray(v) * 2.0**bits + 0.5) * 2.0**-bits
+
+
+def tokens(f: Transformer, period: int) -> np.ndarray:
+    """Return E_s + p_i, (symbols, period, d)."""
+    return f.E[:, None, :] + f.encodings(period)[None]
+
+
+def scores(f: Transformer, period: int) -> np.ndarray:
+    """Return A[y, i, s, j], the logit of key (s, j) for query (y, i), neither phi nor rounding."""
+    e = tokens(f, period)
+    return np.einsum("sjd,de,yie->yisj", e, f.layers[0].heads[0].KQ, e)
+
+
+def offsets(f: Transformer, reach: int) -> np.ndarray:
+    """Return phi at distances 0 ... reach, (reach + 1,)."""
+    phi = f.layers[0].heads[0].phi
+    values = phi.values if isinstance(phi, Local) else ()
+    return np.array([*values, *[0.0] * (reach + 1)])[: reach + 1]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Attention:
+    """What the last token of a string attends to, among tokens of largest logit.
+
+    **Fields:** `pairs`: (symbols, period) bool, which (symbol, residue) pairs of the prefix;
+    `below`: (symbols, period) bool, the pairs whose logit lies below the largest, whether they
+    occur or not: they can be put into the prefix without being attended to; `suffix`:
+    (tau + 1,) bool, which of the last tokens, the last one first.
+    """
+
+    pairs: np.ndarray
+    below: np.ndarray
+    suffix: np.ndarray
+
+
+def string(x: Any, symbols: int) -> np.ndarray:
+    """Return a string of integers, (T,).
+
+    **Raises:** `ValueError` for anything else, no symbol, or one outside 0 ... symbols - 1.
+    """
+    x = np.asarray(x)
+    if x.ndim != 1 or not len(x) or not np.issubdtype(x.dtype, np.integer):
+        raise ValueError(f"x is a string of integers, (T,), not {x.dtype} of shape {x.shape}.")
+    if x.min() < 0 or x.max() >= symbols:
+        bad = x[(x < 0) | (x >= symbols)][0]
+        raise ValueError(f"symbols are 0 ... {symbols - 1}, and {bad} is not in the alphabet.")
+    return x
+
+
+def counts(x: np.ndarray, symbols: int, period: int, tau: int) -> np.ndarray:
+    """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1)."""
+    prefix = x[: len(x) - tau - 1]
+    table = np.zeros((symbols, period), np.int64)
+    np.add.at(table, (prefix, np.arange(len(prefix)) % period), 1)
+    return table
+
+
+def attention(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> Attention:
+    """Return what the last token attends to.
+
+    **Arguments:** `n`: counts of the prefix; `suffix`: (tau + 1,), the last tokens, the last one
+    first; `residue`: of the last token.
+    """
+    period, back = n.shape[1], np.arange(len(suffix))
+    table = scores(f, period)[suffix[0], residue]
+    far = rounded(table, f.precision)
+    raw = table[suffix, (residue - back) % period] + offsets(f, len(suffix) - 1)
+    near = rounded(raw, f.precision)
+    top = max(near.max(), np.where(n > 0, far, -np.inf).max())
+    return Attention((far == top) & (n > 0), far < top, near == top)
+
+
+def average(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
+    """Return the attention layer's output at the last token, (d,), eq. (2)."""
+    found, period = attention(f, n, suffix, residue), n.shape[1]
+    values = tokens(f, period) @ f.layers[0].heads[0].V.T
+    near = values[suffix, (residue - np.arange(len(suffix))) % period][found.suffix]
+    weight = np.where(found.pairs, n, 0)
+    total = np.tensordot(weight, values, 2) + near.sum(0)
+    return total / (weight.sum() + found.suffix.sum())
+
+
+def output(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
+    """Return f at the last token under hard attention, (outputs,), eq. (3) with p_T in it."""
+    token = tokens(f, n.shape[1])[suffix[0], residue]
+    return readout(f, token + average(f, n, suffix, residue))
+
+
+def readout(f: Transformer, Y: np.ndarray) -> np.ndarray:
+    """Return U (Y + B psi(A Y + b)) of the last layer, (..., outputs)."""
+    return feed(f, len(f.layers) - 1, Y) @ f.U.T
+
+
+def feed(f: Transformer, layer: int, Y: np.ndarray) -> np.ndarray:
+    """Return Y + B psi(A Y + b)."""
+    l = f.layers[layer]
+    inside = Y @ l.A.T + l.b
+    return Y + np.where(l.heaviside, inside >= 0, np.maximum(inside, 0)) @ l.B.T
+
+
+def parts(x: np.ndarray, symbols: int, period: int, tau: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the prefix's counts, the suffix (the last token first) and the last residue.
+
+    **Raises:** `ValueError` for a string that is no longer than tau.
+    """
+    if len(x) <= tau:
+        raise ValueError(f"a string is longer than tau = {tau}; this one has {len(x)} symbols.")
+    return counts(x, symbols, period, tau), x[::-1][: tau + 1], (len(x) - 1) % period
+
+
+def hard_output(f: Transformer, x: Any) -> np.ndarray:
+    """Return the last output of a one-layer transformer under hard attention, (outputs,).
+
+    The uniform average over the tokens of largest logit, in time linear in |x|. From
+    `hard_length(f)` symbols on it is what `limit.forward` computes.
+
+    **Raises:** `ValueError` for another kind of transformer, a symbol outside the alphabet, or a
+    string no longer than tau.
+    """
+    one_layer(f)
+    period, tau = together(f, f)
+    return output(f, *parts(np.array(f.encode(x), int), len(f.alphabet), period, tau))

@@ -1,0 +1,295 @@
+"""Distributions of strings made from templates, for regression and next-token prediction."""
+
+import dataclasses
+import itertools
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorykit.common.arguments import whole
+from theorykit.subjects.templates._template import (
+    CLS,
+    WILD,
+    Template,
+    require_disjoint,
+    tokens,
+    wildcards,
+)
+
+Array = Any
+
+
+class Samples(NamedTuple):
+    """Strings with labels.
+
+    **Fields:** `x`, token ids (n, k), int32; `y`, labels (n,), floats or token ids; `template`,
+    (n,), which one each was made from.
+    """
+
+    x: Array
+    y: Array
+    template: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Distribution:
+    """Draw a template, then symbols for its wildcards (Definitions 2.2 and J.1).
+
+    Tokens are numbered: the regular tokens of the templates are 0, ..., `len(tokens) - 1`, in the
+    order in which they come, and the symbols that wildcards become are an alphabet of later ids.
+    Substitution maps are uniform over the injective ones.
+
+    **Arguments:**
+
+    - `templates`: all of one length, all with a number (regression) or all with a symbol
+      (next-token prediction) as label, pairwise disjoint.
+    - `symbols`: how many symbols are substituted; `first`: the id of the first (the one after the
+      regular tokens).
+    - `weights`: of the templates; equal ones if not given. `noise`: deviation of the Gaussian
+      that is added to a number.
+
+    **Raises:** `ValueError` for templates that are not disjoint, with a string that matches both;
+    for fewer symbols than a template has wildcards; for lengths or labels that differ in kind; for
+    a label that is a wildcard which its template lacks; for numbers that are not finite.
+    """
+
+    templates: Sequence[Template]
+    symbols: int
+    first: int | None = None
+    weights: Sequence[float] | None = None
+    noise: float = 0.0
+
+    def __post_init__(self):
+        given = self.templates
+        found = (given,) if isinstance(given, str | Template) else tuple(given)
+        if wrong := [t for t in found if not isinstance(t, Template)]:
+            raise ValueError(
+                f"a distribution is of templates, not of {wrong[0]!r}; templates('αα -> +1', ...) "
+                "makes them of texts."
+            )
+        object.__setattr__(self, "templates", found)
+        if not found:
+            raise ValueError("a distribution needs at least one template.")
+        if len({len(t.symbols) for t in found}) > 1:
+            raise ValueError(
+                f"templates of one distribution have one length, not those of {found[0]} and "
+                f"{next(t for t in found if len(t.symbols) != len(found[0].symbols))}."
+            )
+        kinds = {_kind(t) for t in found}
+        if len(kinds) > 1 or None in kinds:
+            raise ValueError(
+                "templates of one distribution all have numbers, or symbols, as labels."
+            )
+        if not (0 <= self.noise < math.inf):
+            raise ValueError(f"noise is a finite number of at least 0, not {self.noise}.")
+        object.__setattr__(self, "symbols", whole("symbols", self.symbols, 0))
+        require_disjoint(found)
+        most = max(found, key=lambda t: len(wildcards(t)))
+        if self.symbols < len(wildcards(most)):
+            raise ValueError(
+                f"an alphabet of {self.symbols} symbols is too small for the "
+                f"{len(wildcards(most))} wildcards of {most}."
+            )
+        if self.first is not None:
+            object.__setattr__(self, "first", whole("first", self.first, 0))
+        if self.first is not None and self.first < len(self.tokens):
+            raise ValueError(
+                f"symbols begin at the id {len(self.tokens)} or later, after the regular tokens, "
+                f"not at {self.first}."
+            )
+        if self.weights is None:
+            return
+        object.__setattr__(self, "weights", tuple(self.weights))
+        if (
+            len(self.weights) != len(found)
+            or not all(0 <= w < math.inf for w in self.weights)
+            or not 0 < sum(self.weights) < math.inf
+        ):
+            raise ValueError(
+                f"weights are {len(found)} finite numbers of at least 0, one a template, not all 0."
+            )
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The regular tokens, by id."""
+        labels = [t.label for t in self.templates if isinstance(t.label, str)]
+        named = [*(s for t in self.templates for s in tokens(t)), *labels]
+        return tuple(dict.fromkeys(s for s in named if s not in WILD))
+
+    @property
+    def length(self) -> int:
+        """The length k of a string."""
+        return len(self.templates[0].symbols)
+
+    @property
+    def alphabet(self) -> range:
+        """The ids that wildcards become."""
+        start = len(self.tokens) if self.first is None else self.first
+        return range(start, start + self.symbols)
+
+    @property
+    def vocabulary(self) -> int:
+        """One more than the largest id."""
+        return self.alphabet.stop
+
+    @property
+    def diversity(self) -> Fraction:
+        """The data diversity rho of Definition 3.3: the alphabet's size over that of W.
+
+        W are the wildcards of all templates; with none, every token has rho 1 / 0, and the size
+        of the alphabet is returned.
+        """
+        named = {w for t in self.templates for w in wildcards(t)}
+        return Fraction(self.symbols, max(1, len(named)))
+
+    def held_out(self, symbols: int, *, after: "Distribution | None" = None) -> "Distribution":
+        """Return the same distribution over symbols that come after this alphabet, or another's."""
+        last = (after or self).alphabet.stop
+        return dataclasses.replace(self, symbols=symbols, first=max(last, self.alphabet.stop))
+
+    def codes(self) -> np.ndarray:
+        """Return the templates as ids (r, k), int64: wildcards are -1, -2, ..."""
+        number = {s: i for i, s in enumerate(self.tokens)}
+        rows = []
+        for t in self.templates:
+            own = wildcards(t)
+            rows.append([-1 - own.index(s) if s in own else number[s] for s in t.symbols])
+        return np.array(rows)
+
+    def sample(self, key: Array, n: int) -> Samples:
+        """Return n independent samples; a function of the key, traced if it is.
+
+        **Raises:** `ValueError` for fewer than one sample.
+        """
+        import jax
+        import jax.numpy as jnp
+
+        if n < 1:
+            raise ValueError(f"a sample has at least one string, not {n}.")
+        for_template, for_map, for_noise = jax.random.split(key, 3)
+        weights = jnp.asarray(self.weights or [1.0] * len(self.templates))
+        which = jax.random.choice(
+            for_template, len(self.templates), (n,), p=weights / weights.sum()
+        )
+        codes, labels = self.codes(), self._labels()
+        most = max(1, -int(codes.min()))
+        image = injective(for_map, n, most, self.symbols) + self.alphabet.start
+        fill = lambda rows: jnp.where(
+            rows < 0, jnp.take_along_axis(image, jnp.maximum(-1 - rows, 0), 1), rows
+        )
+        x = fill(jnp.asarray(codes, jnp.int32)[which])
+        if labels.dtype.kind == "f":
+            y = jnp.asarray(labels)[which]
+            y = y + self.noise * jax.random.normal(for_noise, (n,), y.dtype)
+        else:
+            y = fill(jnp.asarray(labels, jnp.int32)[which, None])[:, 0]
+        return Samples(x, y, which)
+
+    def _labels(self) -> np.ndarray:
+        number = {s: i for i, s in enumerate(self.tokens)}
+        if not isinstance(self.templates[0].label, str):
+            return np.array([float(t.label) for t in self.templates])  # type: ignore[arg-type]
+        own = lambda t: number.get(t.label, -1 - (*wildcards(t), t.label).index(t.label))
+        return np.array([own(t) for t in self.templates])
+
+    def with_cls(self) -> "Distribution":
+        """Return the same distribution with [CLS] at the end of every template."""
+        from theorykit.subjects.templates._template import with_cls
+
+        return dataclasses.replace(self, templates=with_cls(self.templates))
+
+    def require_cls(self) -> None:
+        """Raise a `ValueError` if a template does not end with its only [CLS], as kernels need."""
+        for t in self.templates:
+            if t.symbols[-1] != CLS or t.symbols.count(CLS) > 1:
+                raise ValueError(
+                    f"the transformer kernel reads the last token, which must be [CLS] and stand "
+                    f"nowhere else, but there is the template {t}; with_cls() puts it there."
+                )
+
+
+def _kind(template: Template) -> str | None:
+    """Return what a label is, a number or a symbol.
+
+    **Raises:** `ValueError` for a number that is not finite, a wildcard that the template lacks.
+    """
+    label = template.label
+    if isinstance(label, str):
+        if label in WILD and label not in template.symbols:
+            raise ValueError(f"the label of {template} is a wildcard which the template lacks.")
+        return "symbol"
+    if not isinstance(label, numbers.Real) or isinstance(label, bool):
+        return None
+    if not math.isfinite(label):
+        raise ValueError(f"the label of {template} is not finite.")
+    return "number"
+
+
+def injective(key: Array, n: int, count: int, size: int) -> Array:
+    """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1; size >= count.
+
+    The j-th value is the u-th of those that are left, u uniform: as many are skipped as were taken
+    below it.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    count = min(count, size)
+    taken = jnp.zeros((n, 0), jnp.int32)
+    for j in range(count):
+        value = jax.random.randint(jax.random.fold_in(key, j), (n,), 0, size - j)
+        for earlier in jnp.sort(taken, 1).T:
+            value = value + (value >= earlier)
+        taken = jnp.concatenate([taken, value[:, None].astype(jnp.int32)], 1)
+    return taken
+
+
+def require_apart(train: Distribution, test: Distribution) -> None:
+    """Look at the alphabets of a training and a test distribution.
+
+    **Raises:** `ValueError` if they share a symbol, which is then not held out.
+    """
+    shared = sorted({*train.alphabet} & {*test.alphabet})
+    if shared:
+        raise ValueError(
+            f"the test alphabet meets the training one in {len(shared)} symbols, such as "
+            f"{shared[0]}; train.held_out({test.symbols}) has none of them."
+        )
+
+
+def diversity(
+    substitutions: Mapping[Any, Iterable[tuple[Any, Mapping[str, Any]]]],
+) -> Fraction | float:
+    """Return the data diversity rho = min_z min_t 1 / P[t in s(W)] (Definition 3.3).
+
+    **Arguments:** `substitutions`: for each template the pairs of a probability and a substitution
+    map that it is drawn with. Fractions give a fraction.
+
+    **Raises:** `ValueError` if a template's probabilities do not sum to one or nothing is
+    substituted.
+    """
+    largest: Any = 0
+    for z, choices in substitutions.items():
+        mass: dict[Any, Any] = {}
+        total: Any = 0
+        for probability, s in choices:
+            total += probability
+            for token in set(s.values()):
+                mass[token] = mass.get(token, 0) + probability
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"the probabilities of the maps of {z} sum to {total}, not to 1.")
+        largest = max([largest, *mass.values()])
+    if not largest:
+        raise ValueError("no wildcard is ever substituted, so there is no diversity.")
+    return 1 / largest
+
+
+def uniform_maps(names: Sequence[str], alphabet: Sequence[Any]) -> list[tuple[Fraction, dict]]:
+    """Return every injective map with its probability under the uniform distribution."""
+    images = list(itertools.permutations(alphabet, len(names)))
+    share = Fraction(1, max(1, len(images)))
+    return [(share, dict(zip(names, image, strict=True))) for image in images]
