@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from theorykit import report
-from theorykit.claims import explain, float64, select
+from theorykit.claims import float64, select
+from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.results import Result
 from theorykit.runs._fingerprint import fingerprint

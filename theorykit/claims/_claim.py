@@ -4,12 +4,12 @@ import dataclasses
 import hashlib
 import inspect
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from theorykit.common.errors import explain
 from theorykit.results import Outcome, Result, Verdict
 
 if TYPE_CHECKING:
@@ -238,25 +238,3 @@ def _weigh(outcome: Outcome, control: Verdict | None) -> tuple[Verdict, str]:
             "is false; if the control is true, choose a falser one."
         )
     return Verdict.inconclusive, f"{why} {outcome.note}".strip()
-
-
-TRACED = {"TracerArrayConversionError", "TracerBoolConversionError", "ConcretizationTypeError"}
-"""JAX's errors for functions that it cannot trace, by name: importing them would import JAX."""
-
-
-def explain(error: BaseException, file: Path | None = None) -> str:
-    """Return one sentence for an exception: its type, its message, and where in the claims."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
-    near = inside or list(frames)
-    frame = near[-1] if near else None
-    message = " ".join(str(error).split()) or "no message"
-    if len(message) > 600:
-        message = message[:600] + " ..."
-    if type(error).__name__ in TRACED:
-        message = (
-            "JAX cannot trace this; write it with jax.numpy (jnp.where instead of `if`), or give "
-            "the check traceable=False"
-        )
-    where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
-    return f"{type(error).__name__}: {message}{where}"

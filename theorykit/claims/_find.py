@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from theorykit.claims._claim import TIERS, Claim, _registry, explain, stable_hash
+from theorykit.claims._claim import TIERS, Claim, _registry, stable_hash
+from theorykit.common.errors import explain
 
 
 def shipped() -> list[Claim]:
