@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from theorykit import papers
 from theorykit.common.folders import Folder, write_atomically
 
 SIZES = ("cpu", "paper")
-PAPERS = ("capture", "limit", "quantitative", "sharper", "templates")
 
 _known: dict[tuple[str, str], "Experiment"] = {}
 
@@ -103,11 +103,17 @@ def experiment(
 
 
 def experiments(paper: str | None = None) -> list[Experiment]:
-    """Return the shipped experiments, of one paper or all."""
-    for module in PAPERS:
-        importlib.import_module(f"theorykit.experiments.{module}")
-    if paper is not None and paper not in PAPERS:
-        raise ValueError(f"there are experiments of {', '.join(PAPERS)}, not of {paper!r}.")
+    """Return the experiments of every known paper, or of one.
+
+    **Raises:** `ValueError` for a paper without experiments.
+    """
+    for known in papers.known():
+        if known.experiments:
+            with papers.sparing(known):
+                importlib.import_module(known.experiments)
+    having = sorted({e.paper for e in _known.values()})
+    if paper is not None and paper not in having:
+        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.")
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 
