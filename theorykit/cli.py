@@ -1,12 +1,15 @@
 """The command line: `theorykit verify`, `list`, `show`, `report` and `experiment`."""
 
+import contextlib
 import enum
 import json
 import os
 import shlex
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -15,6 +18,7 @@ from theorykit import report
 from theorykit.claims import float64, select
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
+from theorykit.papers import PaperWarning
 from theorykit.results import Result
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import read_run, recall
@@ -121,7 +125,7 @@ def _show(
     known = {c.id: c for c in select(files or [])}
     if id not in known:
         raise ValueError(
-            f"no claim has the id {id!r}; `theorykit list` shows the shipped ones, and "
+            f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
             f"`theorykit show {id} FILE` looks into a file of claims."
         )
     claim = known[id]
@@ -258,11 +262,35 @@ def message(sentence: str) -> None:
     print(f"theorykit: {sentence}", file=sys.stderr)
 
 
+@contextlib.contextmanager
+def _papers_said_plainly() -> Iterator[None]:
+    """Return a scope in which a paper that cannot be used costs one sentence on stderr."""
+    with warnings.catch_warnings():
+        as_before = warnings.showwarning
+
+        def show(
+            warning: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, PaperWarning):
+                message(str(warning))
+            else:
+                as_before(warning, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
+
+
 def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
     try:
-        status = app(standalone_mode=False, prog_name="theorykit")
+        with _papers_said_plainly():
+            status = app(standalone_mode=False, prog_name="theorykit")
     except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))
         status = 2

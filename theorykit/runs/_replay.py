@@ -46,8 +46,9 @@ def replay(
 ) -> Any:
     """Repeat a certificate: enclose both sides at a point, or prove the claim again.
 
-    **Arguments:** `id`: a shipped claim, or one in `file`; `point`: its sizes and parameters by
-    name, floats being the exact numbers that they are; without one, the claim's proof is run.
+    **Arguments:** `id`: a claim of a known paper, or one in `file`; `point`: its sizes and
+    parameters by name, floats being the exact numbers that they are; without one, the claim's
+    proof is run.
 
     **Raises:** `ValueError` for an unknown id, a point that does not fit, or a claim without a
     proof; `certify.NotCertifiable` if the sides cannot be enclosed.

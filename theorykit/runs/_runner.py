@@ -37,8 +37,8 @@ def verify(
 
     **Arguments:**
 
-    - `patterns_or_files`: shell patterns over ids, and `.py` files of claims; all that is
-      shipped if there are none.
+    - `patterns_or_files`: shell patterns over ids, and `.py` files of claims; the claims of all
+      known papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all".
     - `run`: a folder to append results to; claims that have one there already are not run again.
@@ -95,7 +95,7 @@ def header(seed: int) -> dict[str, Any]:
 
 def asked(claim: Claim) -> dict[str, Any]:
     """Return what a run folder says of a claim: how it is written, and in which of your files."""
-    file = None if claim.is_shipped else claim.file.name
+    file = None if claim.is_installed else claim.file.name
     return {**claim.json(), "source": claim.source(), "file": file}
 
 
