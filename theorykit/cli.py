@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -268,20 +268,13 @@ def _papers_said_plainly() -> Iterator[None]:
     with warnings.catch_warnings():
         as_before = warnings.showwarning
 
-        def show(
-            warning: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(warning: Warning | str, category: type[Warning], *where: Any) -> None:
             if issubclass(category, PaperWarning):
                 message(str(warning))
             else:
-                as_before(warning, category, filename, lineno, file, line)
+                as_before(warning, category, *where)
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
