@@ -15,7 +15,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.networks.tasks import ALGORITHMIC, LANGUAGES, Sort, UniqueCopy, in_ac0, star_free
-from theorykit.proofs_numeric.limit import _programs
+from theorykit.proofs_numeric.limit import _tables, _words
 from theorykit.subjects import crasp
 
 PLAIN = ["tomita1", "tomita2", "tomita7", "d2", "d3", "d4", "d12", "abcde", "ab_d_bc"]
@@ -99,7 +99,7 @@ def complexity():
     Barrington, Compton, Straubing and Thérien. Dot-depth is not decided here. Control: the two
     columns exchanged.
     """
-    printed = {row["task"]: row for row in _programs.table(2)}
+    printed = {row["task"]: row for row in _tables.table(2)}
     right = lambda first, second: (
         lambda name: (
             star_free(LANGUAGES[name]) == (printed[name][first] == "yes")
@@ -129,15 +129,13 @@ def every_word(program, language=None):
     language, made = language or of(program), crasp.load(program)
     symbols = len(language.alphabet)
     most = 12 if symbols == 2 else int(np.log(2e6 * (1 - 1 / symbols)) / np.log(symbols))
-    return tried(
-        made, language, (_programs.all_words(language.alphabet, n) for n in range(most + 1))
-    )
+    return tried(made, language, (_words.words(language.alphabet, n) for n in range(most + 1)))
 
 
 def long_words(program, language=None):
     """Hold a program against its language on 10,000 random words of length up to 300."""
     language = language or of(program)
-    return tried(crasp.load(program), language, [_programs.long_words(language, 5_000, 300)])
+    return tried(crasp.load(program), language, [_words.long_words(language, 5_000, 300)])
 
 
 def tried(made, language, blocks):
@@ -293,7 +291,7 @@ def tomita6():
 NEXT = {
     "bin_majority": (ALGORITHMIC["bin_majority"], range(1, 13)),
     "bin_majority_interleave": (ALGORITHMIC["bin_majority_interleave"], range(3, 13, 3)),
-    "majority": (_programs.Letters(), range(1, 9)),
+    "majority": (_tables.Letters(), range(1, 9)),
     "sort": (Sort(5), range(1, 6)),
     "unique_copy": (UniqueCopy(4), range(1, 5)),
 }
@@ -306,8 +304,8 @@ def every_input(name, program=None):
     All inputs of the stated lengths that the task has an answer to.
     """
     task, lengths = NEXT[name]
-    given = [ids for n in lengths for ids in _programs.inputs(task, n)]
-    return _programs.first_wrong(crasp.load(f"next_{program or name}"), task, given)
+    given = [ids for n in lengths for ids in _tables.inputs(task, n)]
+    return _tables.first_wrong(crasp.load(f"next_{program or name}"), task, given)
 
 
 @claim(
@@ -358,11 +356,11 @@ def long_inputs():
     task = lambda name: NEXT[name][0]
     program = lambda name: crasp.load(f"next_{name}")
     tests = {
-        name: functools.partial(_programs.long_wrong, program(name), task(name))
+        name: functools.partial(_tables.long_wrong, program(name), task(name))
         for name in ("bin_majority", "bin_majority_interleave", "majority")
     }
     tests |= {
-        name: functools.partial(_programs.repeated_wrong, program(name), task(name))
+        name: functools.partial(_tables.repeated_wrong, program(name), task(name))
         for name in ("sort", "unique_copy")
     }
     return construction(
@@ -370,7 +368,7 @@ def long_inputs():
         has={"the next symbol": lambda wrong: wrong is None},
         cases=list(tests),
         control=dict(
-            build=lambda name: _programs.repeated_wrong(program("sort"), UniqueCopy(5)),
+            build=lambda name: _tables.repeated_wrong(program("sort"), UniqueCopy(5)),
             cases=["unique_copy"],
         ),
     )

@@ -7,7 +7,8 @@ from theorykit import claim
 from theorykit.checks import exhaustive
 from theorykit.kernels import template_expansion
 from theorykit.kernels.template_derivatives import at, evaluate, monomial
-from theorykit.proofs_numeric.templates.taylor import TABLE, power_of
+from theorykit.proofs_numeric.templates._powers import power_of
+from theorykit.proofs_numeric.templates._table import TABLE
 
 # F.2: what the monomials are under the assumptions of the stages -----------------------------
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
+from theorykit.proofs_numeric.quantitative._powers import power
 from theorykit.subjects.simulation._random import generator
 from theorykit.subjects.simulation._soft import chain
 
@@ -23,11 +24,6 @@ def transitions(p, q):
     """Return P(j_{t+1} | j_t) as rows, r = p q / (1 - p)."""
     r = rise(p, q)
     return (1 - r, r), (q, 1 - q)
-
-
-def power(value, k):
-    """Return value^k."""
-    return math.prod([value] * k)
 
 
 def chains():
