@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from theorykit import report
-from theorykit.claims import float64, select
+from theorykit.claims import float64, installed, select
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.papers import PaperWarning
@@ -122,7 +122,7 @@ def _show(
     ] = None,
 ) -> int:
     """Show one claim: statement, assumptions, check, control, last result."""
-    known = {c.id: c for c in select(files or [])}
+    known = {c.id: c for c in (select(files) if files else installed([id]))}
     if id not in known:
         raise ValueError(
             f"no claim has the id {id!r}; `theorykit list` shows what there is, and "

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import itertools
 import pkgutil
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,18 +18,25 @@ from theorykit.claims._registry import REGISTRY, ClashingIds
 from theorykit.common.errors import explain
 
 
-def installed() -> list[Claim]:
-    """Return the claims of every known paper, importing all modules that may declare one.
+def installed(patterns: Iterable[str] = ("*",)) -> list[Claim]:
+    """Return the claims of the known papers, importing every module that may declare one.
 
-    A paper of another distribution of which one module fails is left out with a warning: a part
-    of a paper should not pass for the whole.
+    Papers of which no claim can match one of the shell patterns are not imported, and their
+    claims not returned; the claims of the others all are.
+
+    A paper of another distribution is left out with a warning if one of its modules fails, since
+    a part of a paper should not pass for the whole, or if a claim's id does not begin with the
+    paper's.
 
     **Raises:** `ValueError` if a module of a shipped paper fails.
     """
+    begin = [re.split(r"[*?[]", pattern)[0] for pattern in patterns]
     found: list[Claim] = []
     for paper in papers.known():
-        with papers.sparing(paper):
-            found += _declared_by(paper)
+        own = f"{paper.id}."
+        if any(own.startswith(known) or known.startswith(own) for known in begin):
+            with papers.sparing(paper):
+                found += _declared_by(paper)
     return found
 
 
@@ -83,8 +91,9 @@ def select(patterns_or_files: Iterable[str] = (), tier: str = "all") -> list[Cla
     groups = [load(path) for path in files]
     chosen: list[Claim] = []
     if patterns or not wanted:
-        known = [*installed(), *itertools.chain(*groups)]
-        for pattern in patterns or ["*"]:
+        sought = patterns or ["*"]
+        known = [*installed(sought), *itertools.chain(*groups)]
+        for pattern in sought:
             matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
             if patterns and not matches:
                 raise ValueError(
@@ -109,8 +118,8 @@ def _declared_by(paper: papers.Paper) -> list[Claim]:
     names = {module.__name__ for module in _modules(paper.claims, paper.experiments)}
     found = [c for c in REGISTRY if c.build.__module__ in names]
     for claim in found:
-        if claim.paper != paper.id:
-            raise ValueError(f"its claim {claim.id} is of a paper called {claim.paper}")
+        if not claim.id.startswith(f"{paper.id}."):
+            raise ValueError(f"the id of its claim {claim.id} does not begin with {paper.id}.")
     return found
 
 

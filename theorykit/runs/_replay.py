@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.claims import Claim, float64, select
+from theorykit.claims import Claim, float64, installed, select
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ def replay(
 
 
 def _find(id: str, file: str | Path | None) -> Claim:
-    known = {c.id: c for c in select([str(file)] if file else [])}
+    known = {c.id: c for c in (select([str(file)]) if file else installed([id]))}
     if id not in known:
         raise ValueError(f"no claim has the id {id!r}; `theorykit list` shows their ids.")
     return known[id]

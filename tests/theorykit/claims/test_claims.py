@@ -201,12 +201,14 @@ def test_a_file_that_is_no_use_is_named(registry, tmp_path, text, words):
 
 def test_selection(registry, tmp_path, monkeypatch):
     file = str(write(tmp_path / "mine.py"))
-    monkeypatch.setattr(_find, "installed", lambda: [])
+    monkeypatch.setattr(_find, "installed", lambda patterns: [])
     with pytest.raises(ValueError, match="no claim matches 'x\\*'"):
         select(["x*"])
     with pytest.raises(ValueError, match="there is no claims file"):
         select([str(tmp_path / "none.py")])
-    monkeypatch.setattr(_find, "installed", lambda: [c for c in load(file) if c.tier == "slow"])
+    monkeypatch.setattr(
+        _find, "installed", lambda patterns: [c for c in load(file) if c.tier == "slow"]
+    )
     with pytest.raises(ValueError, match="all of the slow tier; add --tier slow"):
         select(["my.second"], "fast")
     assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
@@ -214,7 +216,7 @@ def test_selection(registry, tmp_path, monkeypatch):
 
 def test_a_pattern_chooses_among_the_claims_of_a_file(registry, monkeypatch, tmp_path):
     file = str(write(tmp_path / "mine.py"))
-    monkeypatch.setattr(_find, "installed", lambda: [])
+    monkeypatch.setattr(_find, "installed", lambda patterns: [])
     both = [c.id for c in select([file])]
     assert len(both) == 2
     assert [c.id for c in select(["my.s*", file])] == ["my.second"]
