@@ -8,7 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
-from theorykit.subjects.simulation._random import generator
+from theorykit.common.keys import generator
 from theorykit.subjects.simulation._soft import chain
 
 # The chain, in fractions -------------------------------------------------------------------------
