@@ -17,11 +17,6 @@ def table(number):
     return list(csv.DictReader((data / f"table{number}.csv").read_text().splitlines()))
 
 
-def all_words(alphabet, n):
-    """Return all words of a length, in order."""
-    return list(map("".join, itertools.product(alphabet, repeat=n)))
-
-
 def long_words(language, count, size):
     """Return `count` random words of the language of length up to `size`, and as many near them.
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit.programs import PAPER
 from theorykit.subjects import crasp, limit
 
 relu = lambda v: max(v, 0)

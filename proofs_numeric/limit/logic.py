@@ -4,7 +4,8 @@ import itertools
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit.programs import PAPER
 from theorykit.subjects import crasp
 
 LONGEST = {2: 6, 3: 4}
