@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.kernels.inputs import choice, count, known
+from theorykit.common.arguments import one_of, whole
+from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.result import Kernel
 
 Array = Any
@@ -58,10 +59,8 @@ def empirical(
 
     if not isinstance(network, nnx.Module):
         raise ValueError(f"network is an nnx.Module, got {type(network).__name__}")
-    get = (get,) if isinstance(get, str) else tuple(get)
-    if not get or set(get) - {"nngp", "ntk"}:
-        raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
-    choice("outputs", outputs, ("trace", "full"))
+    get = wanted(get)
+    one_of("outputs", outputs, ("trace", "full"))
     sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     symbols: Any = getattr(network, "vocabulary", None)
     for x in sides if symbols is not None else []:
@@ -72,7 +71,7 @@ def empirical(
     graph, weights, rest = nnx.split(network, nnx.Param, ...)
     names = _names(weights, groups)
     if block is not None:
-        count("block", block)
+        whole("block", block)
     try:
         hash(graph)
         run: Any = _compiled

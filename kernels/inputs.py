@@ -14,26 +14,15 @@ def known(*arrays: Any) -> bool:
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
-def count(name: str, value: Any) -> int:
-    """Return a positive integer.
+def wanted(get: Any) -> tuple[str, ...]:
+    """Return the names of the kernels that are asked for.
 
-    Raises:
-      ValueError: if it is not one.
+    **Raises:** `ValueError` unless they are "nngp", "ntk" or both.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return the value if it is one of the allowed names.
-
-    Raises:
-      ValueError: if it is not.
-    """
-    if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}")
-    return value
+    names = (get,) if isinstance(get, str) else get
+    if not isinstance(names, tuple | list | set) or not names or not set(names) <= {"nngp", "ntk"}:
+        raise ValueError(f'get names "nngp", "ntk" or both, got {names!r}')
+    return tuple(names)
 
 
 class Inputs(NamedTuple):

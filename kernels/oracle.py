@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from theorykit.common.arguments import one_of, whole
 from theorykit.kernels import blocks
-from theorykit.kernels.inputs import choice, count, lay_out
+from theorykit.kernels.inputs import lay_out
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
@@ -89,10 +90,10 @@ def attention_step(
             "nngp and ntk have one shape (inputs, tokens, inputs, tokens), "
             f"got {nngp.shape} and {ntk.shape}"
         )
-    choice("attention", attention, ("softmax", "identity"))
+    one_of("attention", attention, ("softmax", "identity"))
     if not (np.isfinite(ntk).all() and np.isfinite(score_scale)):
         raise ValueError(f"ntk and score_scale must be finite, got score_scale {score_scale!r}")
-    count("order", order)
+    whole("order", order)
     n, t = nngp.shape[:2]
     positive_semidefinite("nngp", nngp.reshape(n * t, n * t))
     mask = np.ones((n, t), bool) if mask is None else np.asarray(mask)

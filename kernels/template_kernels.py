@@ -19,11 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.common.arguments import whole
+from theorykit.common.keys import is_key
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
-from theorykit.kernels.engine import is_key
 from theorykit.kernels.features import matrix, tiling, zeros
-from theorykit.kernels.inputs import count, known
+from theorykit.kernels.inputs import known
+from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
@@ -163,7 +165,7 @@ def template_mlp(
         is NaN or infinite.
     """
     phi = activations.activation(activation)
-    count("depth", depth)
+    whole("depth", depth)
     _require_finite(sigma_w=sigma_w, sigma_b=sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
@@ -224,7 +226,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     _require_cls(rows, columns)
     _require_finite(beta=beta, gamma=gamma)
-    draws, replicates = count("draws", draws), count("replicates", replicates)
+    draws, replicates = whole("draws", draws), whole("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
     n1 = len(rows)
@@ -235,14 +237,12 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     size = -(-draws // blocks)
     one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, size)
     with bar("kernel", replicates, progress) as tick:
-        mean = tick(one(0))
-        square = jnp.zeros_like(mean) if replicates > 1 else None
+        found = Moments(tick(one(0)))
         tick.replicate()
         for r in range(1, replicates):
-            mean, square = _welford(mean, square, tick(one(r)), r + 1)
+            found = found.add(tick(one(r)))
             tick.replicate()
-    stderr = None if square is None else jnp.sqrt(square / (replicates * (replicates - 1)))
-    return Kernel(mean, None, stderr, None, blocks * size, replicates, "joint")
+    return Kernel(found.mean, None, found.stderr(), None, blocks * size, replicates, "joint")
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
@@ -299,13 +299,6 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         return mean
     var1, var2 = (jnp.diagonal(mean),) * 2 if n1 == n else (own[:n1] / draws, own[n1:] / draws)
     return phi.dual(var1[:, None], mean, var2)
-
-
-@partial(jax.jit, donate_argnums=(0, 1))
-def _welford(mean, square, value, number):
-    delta = value - mean
-    mean = mean + delta / number
-    return mean, square + delta * (value - mean)
 
 
 @jax.jit
@@ -376,9 +369,9 @@ def _strings(name: str, x: Array) -> np.ndarray:
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
     x = np.asarray(x)
-    whole = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
-    if not whole or x.min() < 0:
-        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if whole else "")
+    ids = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
+    if not ids or x.min() < 0:
+        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if ids else "")
         raise ValueError(f"{name} holds token ids (strings, k), at least 0; got {what}")
     if x.max() >= 2**32:  # names of random draws are 32 bits long
         raise ValueError(f"{name} holds token ids below 2^32, got {x.max()}")

@@ -6,9 +6,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from theorykit.common.arguments import one_of, whole
+from theorykit.common.keys import is_key
 from theorykit.kernels import activations, attention, engine
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import choice, count, known, lay_out
+from theorykit.kernels.inputs import known, lay_out, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
@@ -62,10 +64,10 @@ class InfiniteTransformer:
     positions: Any = 0.0
 
     def __post_init__(self):
-        count("depth", self.depth)
+        whole("depth", self.depth)
         activations.activation(self.activation)
-        choice("readout", self.readout, READOUTS)
-        choice("attention", self.attention, tuple(attention.NAMES))
+        one_of("readout", self.readout, READOUTS)
+        one_of("attention", self.attention, tuple(attention.NAMES))
         for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
             value = getattr(self, name)
             number = isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
@@ -121,16 +123,14 @@ class InfiniteTransformer:
             counts below 1, unknown names.
         """
         inputs = lay_out(x1, x2, mask1, mask2)
-        get = (get,) if isinstance(get, str) else get
-        if not isinstance(get, (tuple, list, set)) or not get or not set(get) <= {"nngp", "ntk"}:
-            raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
+        get = wanted(get)
         plan = Plan(
-            draws=count("draws", draws),
-            replicates=count("replicates", replicates),
+            draws=whole("draws", draws),
+            replicates=whole("replicates", replicates),
             ntk="ntk" in get,
-            draw=choice("draw", draw, DRAWS),
-            sampler=choice("sampler", sampler, SAMPLERS),
-            rank=None if rank is None else count("rank", rank),
+            draw=one_of("draw", draw, DRAWS),
+            sampler=one_of("sampler", sampler, SAMPLERS),
+            rank=None if rank is None else whole("rank", rank),
         )
         if attention.NAMES[self.attention].exact:
             plan = plan.without_draws()
@@ -138,7 +138,7 @@ class InfiniteTransformer:
             raise ValueError(
                 "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        elif not engine.is_key(key):
+        elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         result = engine.run(self, inputs, key, plan, progress)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)

@@ -7,8 +7,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.common.words import words
 from theorykit.proofs_numeric.limit._programs import PRINTED
-from theorykit.proofs_numeric.limit._words import words
 from theorykit.subjects import crasp, limit
 
 relu = lambda v: max(v, 0)

@@ -4,8 +4,8 @@ import itertools
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.common.words import words
 from theorykit.proofs_numeric.limit._programs import PRINTED
-from theorykit.proofs_numeric.limit._words import words
 from theorykit.subjects import crasp
 
 LONGEST = {2: 6, 3: 4}

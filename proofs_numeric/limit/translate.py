@@ -8,8 +8,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
+from theorykit.common.words import words
 from theorykit.proofs_numeric.limit._drawn import drawn, each_head
-from theorykit.proofs_numeric.limit._words import words
 from theorykit.subjects import crasp, limit
 
 NAMES = ["aa_star", "contains_ab", "dyck1", "exists_a"]

@@ -12,9 +12,9 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality
 from theorykit.checks.domains import inputs, integers, interval, reals, simplex
+from theorykit.common.keys import generator
 from theorykit.subjects import simulation
 from theorykit.subjects.simulation import _one_layer as hard
-from theorykit.subjects.simulation._random import generator
 
 # Lemma A.5 ---------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
+from theorykit.common.keys import generator
 from theorykit.proofs_numeric.quantitative._powers import power
-from theorykit.subjects.simulation._random import generator
 from theorykit.subjects.simulation._soft import chain
 
 # The chain, in fractions -------------------------------------------------------------------------

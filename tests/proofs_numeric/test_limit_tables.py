@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
+from theorykit.common.words import words
 from theorykit.networks.tasks import LANGUAGES
-from theorykit.proofs_numeric.limit import _tables, _words, tables
+from theorykit.proofs_numeric.limit import _tables, tables
 from theorykit.subjects import crasp
 
 NAMES = tables.PLAIN + tables.PLACED
@@ -62,17 +63,17 @@ def test_a_program_that_is_changed_is_caught(name, old, new):
     source, language = crasp.source(name), tables.of(name)
     broken = source.replace(old, new)
     assert broken != source
-    words = [_words.words(language.alphabet, n) for n in range(9 if name != "abcde" else 6)]
-    found = tables.tried(crasp.parse(broken), language, words)
+    every = [words(language.alphabet, n) for n in range(9 if name != "abcde" else 6)]
+    found = tables.tried(crasp.parse(broken), language, every)
     assert found.differ is not None
 
 
 def test_long_words_are_half_in_the_language():
     language = LANGUAGES["tomita4"]
-    words = _words.long_words(language, 50, 40)
-    assert language.accepts(words[:50]).all()
-    assert language.accepts(words[50:]).mean() < 0.4
-    assert {len(w) for w in words[:50]} >= set(range(1, 41))
+    near = _tables.long_words(language, 50, 40)
+    assert language.accepts(near[:50]).all()
+    assert language.accepts(near[50:]).mean() < 0.4
+    assert {len(w) for w in near[:50]} >= set(range(1, 41))
 
 
 def test_transcripts():

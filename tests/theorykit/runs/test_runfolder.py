@@ -71,7 +71,6 @@ def test_a_damaged_file_is_refused_and_kept(tmp_path):
 
 
 def test_one_process_at_a_time(tmp_path):
-    pytest.importorskip("fcntl")
     with (
         RunFolder(tmp_path, HEADER),
         pytest.raises(ValueError, match="another process is running in"),

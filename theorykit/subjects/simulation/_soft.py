@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.common.arguments import between, finite, whole
+from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
-from theorykit.subjects.simulation._random import generator
 
 Array = Any
 Local = Callable[[Array, Array], Array]
