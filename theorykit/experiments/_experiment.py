@@ -9,6 +9,7 @@ from typing import Any
 
 from theorykit import papers
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.version import __version__
 
 SIZES = ("cpu", "paper")
 
@@ -77,14 +78,12 @@ class Experiment:
         return found
 
     def _header(self, setting: Setting) -> dict[str, Any]:
-        import theorykit
-
         return {
             "paper": self.paper,
             "experiment": self.name,
             "size": setting.size,
             "seed": setting.seed,
-            "version": theorykit.__version__,
+            "version": __version__,
         }
 
 

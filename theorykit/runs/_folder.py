@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-import theorykit
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.version import __version__
 from theorykit.results import UNREADABLE, Result
 
 
@@ -174,9 +174,9 @@ def _problems(run: Run, unread: int) -> Iterable[str]:
     version = run.header.get("version")
     if not run.header:
         yield "The run has no header: version, seed and device are not known."
-    elif version != theorykit.__version__:
+    elif version != __version__:
         yield (
-            f"The run was made by version {version}, this report by {theorykit.__version__}: "
+            f"The run was made by version {version}, this report by {__version__}: "
             "fields that only one of them knows are left out."
         )
     if not run.results:

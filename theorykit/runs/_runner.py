@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import theorykit
 from theorykit.claims import Claim, select
+from theorykit.common.version import __version__
 from theorykit.results import Result
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
@@ -86,7 +86,7 @@ def header(seed: int) -> dict[str, Any]:
 
     device = jax.devices()[0]
     return {
-        "version": theorykit.__version__,
+        "version": __version__,
         "seed": seed,
         "jax": jax.__version__,
         "device": f"{device.platform}: {device.device_kind}",
