@@ -257,10 +257,8 @@ def proved_on_box(
             beyond, _ = excess(found.lhs, found.rhs)
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
             if not beyond.max(initial=0.0) > 0:
-                note = (
-                    f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
-                )
-                return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
+                why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
+                return dataclasses.replace(outcome, unproved=why)
             refuted = dataclasses.replace(
                 outcome,
                 verdict=Verdict.refuted,
@@ -269,11 +267,11 @@ def proved_on_box(
             )
             return certify_witness(refuted, sides, point, excess)
         if found.status != "proved":
-            note = (
+            why = (
                 f"Not proved for {proof.text(over)}: {found}; a smaller box or a larger budget may "
                 "do."
             )
-            return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
+            return dataclasses.replace(outcome, unproved=why)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
@@ -297,11 +295,10 @@ def proved_as_polynomials(
         try:
             same = identical(lambda sides=sides, **point: sides.both(point), shapes)
         except NotCertifiable as error:
-            return dataclasses.replace(outcome, note=f"{outcome.note} Not proved: {error}")
+            return dataclasses.replace(outcome, unproved=f"Not proved: {error}")
         if not same:
-            return dataclasses.replace(
-                outcome, note=f"{outcome.note} Not proved: the polynomials differ, within rounding."
-            )
+            why = "Not proved: the polynomials differ, within rounding."
+            return dataclasses.replace(outcome, unproved=why)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,

@@ -10,10 +10,40 @@ import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
-from theorykit.results import Evidence, Outcome, Verdict, Witness
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Interval,
+    Measurement,
+    Number,
+    Outcome,
+    Verdict,
+    Witness,
+)
 
 ROUNDING, FLOOR = 1e-9, 1e-12
 """Relative and absolute disagreement that is put down to float64, not to chance."""
+
+
+class Estimate(Measurement):
+    """A mean with its interval.
+
+    **Fields:** `predicted`, the range that it should lie in, both ends alike for a value.
+    """
+
+    kind = "estimate"
+    estimate: Number
+    interval: tuple[Number, Number]
+    predicted: tuple[Number, Number]
+
+    def words(self) -> str:
+        """Return the estimate and its interval."""
+        low, high = self.interval
+        return f"{self.estimate:.4g} [{low:.4g}, {high:.4g}]"
+
+    def figure(self) -> Figure:
+        """Return the interval over what is predicted."""
+        return Interval(estimate=self.estimate, interval=self.interval, predicted=self.predicted)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,6 +76,7 @@ class Expectation(Check):
     batch: int = 64
 
     evidence = Evidence.sampled
+    functions = ("statistic",)
     alternatives = ("value", "at_most", "at_least")
 
     def __post_init__(self) -> None:
@@ -102,9 +133,7 @@ class Expectation(Check):
             self.evidence,
             len(flat),
             note,
-            estimate=estimate,
-            interval=interval,
-            predicted=(low, high),
+            Estimate(estimate=estimate, interval=interval, predicted=(low, high)),
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
         )
 

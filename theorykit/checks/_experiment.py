@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._expectation import Estimate
 from theorykit.common import exponents
 from theorykit.results import Evidence, Outcome, Verdict
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Experiment(Check):
+class OverSeeds(Check):
     """`measure(key, progress)`, a number a seed, has a mean that is `at_most` (`at_least`, ...).
 
     The mean over seeds has a t interval. The claim holds if the interval lies within what is
@@ -37,6 +38,8 @@ class Experiment(Check):
     confidence: float = 0.95
 
     evidence = Evidence.trained
+    name = "experiment"
+    functions = ("measure",)
     alternatives = ("at_most", "at_least", "between")
 
     def __post_init__(self) -> None:
@@ -77,9 +80,7 @@ class Experiment(Check):
             self.evidence,
             len(values),
             note,
-            estimate=mean,
-            interval=interval,
-            predicted=(low, high),
+            Estimate(estimate=mean, interval=interval, predicted=(low, high)),
         )
 
     def _trained(self, trial: Trial) -> np.ndarray:

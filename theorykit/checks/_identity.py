@@ -14,9 +14,20 @@ from theorykit.checks._certificates import (
     proved_as_polynomials,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
-from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.results import Evidence, Measurement, Number, Outcome, Verdict
+
+
+class LargestError(Measurement):
+    """The largest relative difference of the two sides that was seen."""
+
+    kind = "largest_error"
+    error: Number
+
+    def words(self) -> str:
+        """Return the error."""
+        return f"max error {self.error:.1e}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +60,11 @@ class Identity(Check):
     proof: AsPolynomials | None = None
 
     evidence = Evidence.sampled
+    functions = ("lhs", "rhs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_domain(self.over)
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""
@@ -73,12 +89,12 @@ class Identity(Check):
                 found = self._refuted(sides, points[worst], error[worst], grade, tried)
                 if found.verdict is Verdict.refuted or trial.is_control:
                     return found
-                held = Outcome(Verdict.holds, grade, tried, found.note, estimate=largest)
+                held = Outcome(Verdict.holds, grade, tried, found.note, LargestError(error=largest))
                 proved = self._proved(held, trial)
                 return proved if proved.evidence is Evidence.certified else found
             trial.progress((number + 1) / len(settings))
         note = f"Largest relative error {largest:.1e}."
-        found = Outcome(Verdict.holds, grade, tried, note, estimate=largest)
+        found = Outcome(Verdict.holds, grade, tried, note, LargestError(error=largest))
         return found if trial.is_control else self._proved(found, trial)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
@@ -142,9 +158,8 @@ class Identity(Check):
         worst, entry = self._errors(*sides.evaluate([point]))
         witness = sides.witness(point, int(entry[0]))
         note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
-        return Outcome(
-            Verdict.refuted, grade, tried, note, estimate=float(worst[0]), witness=witness
-        )
+        measured = LargestError(error=worst[0])
+        return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
     def describe(self) -> str:
         """Return the domain and the budget."""

@@ -1,7 +1,7 @@
 """lhs <= rhs on a domain: cases, then a gradient attack on the ratio of the two sides."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,12 +10,41 @@ from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import OnBox, certify_first, fallen_control, proved_on_box
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
-from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Measurement,
+    Number,
+    Outcome,
+    Tightness,
+    Verdict,
+    Witness,
+)
 
 MOST_NUMBERS = 400
 """A tightest point of more numbers is not kept; a witness always is."""
+
+
+class LargestRatio(Measurement):
+    """The largest lhs / rhs that was seen where rhs > 0, and where."""
+
+    kind = "largest_ratio"
+    ratio: Number
+    tightest: Witness
+
+    def words(self) -> str:
+        """Return the ratio."""
+        return f"max lhs/rhs {self.ratio:.4g}"
+
+    def figure(self) -> Figure:
+        """Return how near the bound it comes."""
+        return Tightness(ratio=self.ratio)
+
+    def places(self) -> Mapping[str, Witness]:
+        """Return the point where the bound is tightest."""
+        return {"Tightest where": self.tightest}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +88,11 @@ class Inequality(Check):
     proof: OnBox | None = None
 
     evidence = Evidence.searched
+    functions = ("lhs", "rhs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_domain(self.over)
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order."""
@@ -99,7 +133,7 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        held = Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+        held = Outcome(Verdict.holds, grade, tried, measured=seen.measured())
         return held if trial.is_control else self._proved(held, trial)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
@@ -158,13 +192,13 @@ class Inequality(Check):
         tried: int,
         seen: "_Tightest",
     ) -> Outcome:
-        ratio, tightest = seen.ratio, seen.witness()
+        measured = seen.measured()
 
         def violation(point: Case) -> Outcome:
             _, entry = self._measure(sides, [point], _Tightest())
             witness = sides.witness(point, int(entry[0]))
             note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
-            return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+            return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
         if sides.trial.is_control:
             return fallen_control(violation(point), sides, point, self._excess)
@@ -197,7 +231,7 @@ class _Tightest:
     """The largest ratio seen, and where; a tie stays with the smaller size."""
 
     def __init__(self) -> None:
-        self.ratio: float | None = None
+        self._ratio = -np.inf
         self._where: tuple[Sides, Case, int] | None = None
 
     def offer(self, sides: Sides, points: Sequence[Case], ratio: np.ndarray) -> None:
@@ -205,14 +239,15 @@ class _Tightest:
         value = float(ratio[worst, entry])
         if not np.isfinite(value):
             return
-        if self.ratio is None or value > self.ratio + 1e-6 * abs(self.ratio):
-            self.ratio, self._where = value, (sides, points[worst], entry)
+        if self._where is None or value > self._ratio + 1e-6 * abs(self._ratio):
+            self._ratio, self._where = value, (sides, points[worst], entry)
 
-    def witness(self):
+    def measured(self) -> LargestRatio | None:
         if self._where is None:
             return None
         sides, point, entry = self._where
-        return sides.witness(point, entry, most=MOST_NUMBERS)
+        tightest = sides.witness(point, entry, most=MOST_NUMBERS)
+        return LargestRatio(ratio=self._ratio, tightest=tightest)
 
 
 def _mix(

@@ -11,7 +11,39 @@ import numpy as np
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import replicate
 from theorykit.common import exponents
-from theorykit.results import Evidence, Outcome, Verdict, Witness
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Fit,
+    Measurement,
+    Number,
+    Outcome,
+    Verdict,
+    Witness,
+)
+
+
+class FittedExponent(Measurement):
+    """An exponent with its interval.
+
+    **Fields:** `predicted`, the range that it should lie in; `points`, what it was fitted to: the
+    (n, mean, standard error) of every size.
+    """
+
+    kind = "fitted_exponent"
+    exponent: Number
+    interval: tuple[Number, Number]
+    predicted: tuple[Number, Number]
+    points: tuple[tuple[Number, Number, Number], ...]
+
+    def words(self) -> str:
+        """Return the exponent and its interval."""
+        low, high = self.interval
+        return f"exponent {self.exponent:.4g} [{low:.4g}, {high:.4g}]"
+
+    def figure(self) -> Figure:
+        """Return the points with the fitted line."""
+        return Fit(points=self.points, exponent=self.exponent, predicted=self.predicted)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,6 +79,7 @@ class Rate(Check):
     batch: int = 64
 
     evidence = Evidence.fitted
+    functions = ("measure",)
     alternatives = ("exponent", "at_most", "at_least", "between")
 
     def __post_init__(self) -> None:
@@ -117,10 +150,9 @@ class Rate(Check):
             self.evidence,
             int(values.size),
             note,
-            estimate=slope,
-            interval=interval,
-            predicted=(bottom, top),
-            points=tuple(points),
+            FittedExponent(
+                exponent=slope, interval=interval, predicted=(bottom, top), points=tuple(points)
+            ),
             witness=Witness(f"# {note}", slope, predicted) if verdict == "refuted" else None,
         )
 

@@ -20,6 +20,19 @@ NOTHING = Inputs({}, {})
 """The domain of a claim without arguments."""
 
 
+def checked_domain(over: Any) -> Inputs:
+    """Return what two sides are compared over.
+
+    **Raises:** `ClaimError` for anything that is not made by `inputs`.
+    """
+    if not isinstance(over, Inputs):
+        raise ClaimError(
+            "over is a domain for each argument by name, as in "
+            f"over=inputs(S=reals('T'), T=(2, 4)), not {type(over).__name__}."
+        )
+    return over
+
+
 @dataclasses.dataclass(frozen=True)
 class Sides:
     """Both sides of a claim at one setting of the sizes.

@@ -1,5 +1,6 @@
 """Runs: many claims at a time, the folder that keeps their results, and how one is repeated."""
 
+from theorykit.runs._asked import Asked as Asked
 from theorykit.runs._fingerprint import fingerprint as fingerprint
 from theorykit.runs._folder import Run as Run
 from theorykit.runs._folder import RunFolder as RunFolder

@@ -27,8 +27,8 @@ def values(*numbers):
 def test_the_interval_decides(trial, target, verdict):
     found = experiment(measure=values(0.49, 0.5, 0.52), **target).test(trial)
     assert (found.verdict, found.evidence) == (verdict, Evidence.trained)
-    low, high = found.interval
-    assert low < found.estimate < high
+    low, high = found.measured.interval
+    assert low < found.measured.estimate < high
 
 
 def test_networks_train_in_their_own_precision(trial):
