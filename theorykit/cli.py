@@ -13,10 +13,17 @@ import typer
 from theorykit import report
 from theorykit.claims import explain, float64, select
 from theorykit.common.folders import write_atomically
-from theorykit.results import Result, schema
-from theorykit.runs._fingerprint import fingerprint
-from theorykit.runs._folder import Run, read_run, recall
-from theorykit.runs._runner import as_json, header, run_selected
+from theorykit.results import Result
+from theorykit.runs import (
+    Run,
+    as_json,
+    fingerprint,
+    header,
+    read_run,
+    recall,
+    run_selected,
+    schema,
+)
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 
@@ -216,8 +223,6 @@ def _experiment(
 @app.command("schema")
 def _schema() -> int:
     """Print the JSON schema of a run's results."""
-    import theorykit.checks  # noqa: F401  so that its kinds of measurement are there
-
     write_json(schema(), "-")
     return 0
 

@@ -11,9 +11,9 @@ from theorykit.results._findings import Verdict as Verdict
 from theorykit.results._findings import Witness as Witness
 from theorykit.results._measurement import Measurement as Measurement
 from theorykit.results._measurement import Stored as Stored
+from theorykit.results._measurement import known_kinds as known_kinds
 from theorykit.results._numbers import Count as Count
 from theorykit.results._numbers import Number as Number
 from theorykit.results._result import UNREADABLE as UNREADABLE
 from theorykit.results._result import Outcome as Outcome
 from theorykit.results._result import Result as Result
-from theorykit.results._schema import schema as schema

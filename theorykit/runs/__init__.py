@@ -13,3 +13,4 @@ from theorykit.runs._runner import as_json as as_json
 from theorykit.runs._runner import header as header
 from theorykit.runs._runner import run_selected as run_selected
 from theorykit.runs._runner import verify as verify
+from theorykit.runs._schema import schema as schema

@@ -7,10 +7,7 @@ from pydantic import TypeAdapter, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 
-from theorykit.results._figures import Figure
-from theorykit.results._measurement import known_kinds
-from theorykit.results._numbers import Count
-from theorykit.results._result import Outcome, Result
+from theorykit.results import Count, Figure, Outcome, Result, known_kinds
 
 
 def schema() -> dict[str, Any]:
@@ -19,6 +16,8 @@ def schema() -> dict[str, Any]:
     Its `$defs` have the `Result`, which is also a line's "result" in a run folder, and every kind
     of measurement that this process has imported; other kinds have a `kind`, `words` and `figure`.
     """
+    import theorykit.checks  # noqa: F401  so that the shipped kinds are there
+
     shown: dict[str, Any] = {
         "kind": (str, ...),
         "words": (str, ...),
