@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -22,7 +23,11 @@ def html(content: Content) -> str:
 
 @functools.cache
 def _template() -> "jinja2.Template":
-    filters = {"math": mathml, "sentence": sentence, "breakable": breakable}
+    filters: dict[str, Callable[..., str]] = {
+        "math": mathml,
+        "sentence": sentence,
+        "breakable": breakable,
+    }
     made = template("report.html", filters, autoescape=True)
     made.environment.tests.update(formula=is_formula)
     made.environment.globals.update(plot=plot, strip=strip)
