@@ -1,7 +1,7 @@
 """lhs <= rhs on a domain: cases, then a gradient attack on the ratio of the two sides."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from theorykit.results import (
     Outcome,
     Tightness,
     Verdict,
-    Witness,
 )
 
 MOST_NUMBERS = 400
@@ -28,11 +27,10 @@ MOST_NUMBERS = 400
 
 
 class LargestRatio(Measurement):
-    """The largest lhs / rhs that was seen where rhs > 0, and where."""
+    """The largest lhs / rhs that was seen where rhs > 0; its place is where."""
 
     kind = "largest_ratio"
     ratio: Number
-    tightest: Witness
 
     def words(self) -> str:
         """Return the ratio."""
@@ -41,10 +39,6 @@ class LargestRatio(Measurement):
     def figure(self) -> Figure:
         """Return how near the bound it comes."""
         return Tightness(ratio=self.ratio)
-
-    def places(self) -> Mapping[str, Witness]:
-        """Return the point where the bound is tightest."""
-        return {"Tightest where": self.tightest}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -246,8 +240,8 @@ class _Tightest:
         if self._where is None:
             return None
         sides, point, entry = self._where
-        tightest = sides.witness(point, entry, most=MOST_NUMBERS)
-        return LargestRatio(ratio=self._ratio, tightest=tightest)
+        where = sides.witness(point, entry, most=MOST_NUMBERS)
+        return LargestRatio(ratio=self._ratio, places={"Tightest where": where})
 
 
 def _mix(

@@ -111,7 +111,7 @@ class Entry:
     def places(self) -> Mapping[str, Witness]:
         """Further inputs to show, each under what it is."""
         measured = self.result.outcome.measured
-        return measured.places() if measured is not None else {}
+        return measured.places if measured is not None else {}
 
     @property
     def source(self) -> str:

@@ -27,11 +27,15 @@ class Measurement(BaseModel, abc.ABC):
     Fields are given by name, and checked by their annotations (`Number` for a float that may be
     infinite, `Count`, text, tuples of these). In JSON they stand beside `kind`, `words` and
     `figure`: a process that does not know the kind still shows what it says.
+
+    **Fields:** `places`, inputs to show beside it, each under what it is ("Tightest where").
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     kind: ClassVar[str]
+
+    places: Mapping[str, Witness] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -56,10 +60,6 @@ class Measurement(BaseModel, abc.ABC):
         """Return what to draw, None for nothing."""
         return None
 
-    def places(self) -> Mapping[str, Witness]:
-        """Return the inputs to show beside it, each under what it is ("Tightest where")."""
-        return {}
-
     def json_object(self) -> dict[str, Any]:
         """Return the strict-JSON object: kind, words, figure and the fields."""
         figure = self.figure()
@@ -75,7 +75,7 @@ class Measurement(BaseModel, abc.ABC):
 class Stored(Measurement):
     """A measurement of a kind that this process does not know, as JSON has it.
 
-    It keeps its words and its figure; what else was written of it are its attributes.
+    It keeps its words, figure and places; what else was written of it are its attributes.
     """
 
     kind = "stored"
@@ -118,7 +118,7 @@ def _read(value: Any) -> Measurement:
         raise ValueError("a measurement has a kind and words")
     made = _kinds.get(kind, Stored)
     if made is Stored:
-        return Stored(content=dict(value))
+        return Stored(content=dict(value), places=value.get("places", {}))
     return made.model_validate({n: v for n, v in value.items() if n in made.model_fields})
 
 

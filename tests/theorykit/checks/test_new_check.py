@@ -62,7 +62,8 @@ class Stays(Check):
         for done in range(self.steps):
             values.append(self.step(values[-1]))
             trial.progress((done + 1) / self.steps)
-        measured = Orbit(values=values, bound=self.bound)
+        start = Witness(f"value = {self.start!r}")
+        measured = Orbit(values=values, bound=self.bound, places={"It starts at": start})
         outside = [v for v in values if abs(v) > self.bound]
         if not outside:
             return Outcome(Verdict.holds, self.evidence, len(values), measured=measured)
@@ -144,6 +145,7 @@ def test_a_new_check_is_one_file(folder):
         assert "reaches inf in 8 steps" in text, form
         assert "The orbit leaves the interval." in text, form
     assert "<figcaption>The values of 8 steps</figcaption>" in reports["html"]
+    assert "<summary>It starts at</summary>" in reports["html"]
     assert "orbit: 8 steps from 1; the control replaces bound" in reports["html"]
     # A process that has never heard of this check says the same.
     subprocess.run([sys.executable, "-c", STRANGER], cwd=folder, check=True)
@@ -159,7 +161,7 @@ def test_a_new_check_is_as_strict_as_the_shipped_ones(folder):
         stays(step=abs, start=1.0, bound=1.0, control=dict(top=1)).controlled()
     assert "mine.orbit" in json.dumps(schema())
     orbit = schema()["$defs"]["Orbit"]
-    assert {"kind", "words", "figure", "values", "bound"} == set(orbit["required"])
+    assert {"kind", "words", "figure", "places", "values", "bound"} == set(orbit["required"])
 
 
 def test_what_is_read_without_its_check_goes_back_as_it_was(folder, monkeypatch):

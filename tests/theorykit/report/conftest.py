@@ -47,7 +47,7 @@ def results():
             points=((8.0, 0.35, 0.01), (16.0, 0.25, 0.01), (64.0, 0.125, 0.2)),
         ),
     )
-    tightest = LargestRatio(ratio=1.2, tightest=witness)
+    tightest = LargestRatio(ratio=1.2, places={"Tightest where": witness})
     certified = Outcome(Verdict.refuted, Evidence.certified, 5, "", tightest, witness, certificate)
     trained = Outcome(
         Verdict.holds,
@@ -59,7 +59,9 @@ def results():
         Verdict.holds,
         Evidence.searched,
         99,
-        measured=LargestRatio(ratio=0.9989, tightest=Witness("x = 1.0", 0.9, 1.0)),
+        measured=LargestRatio(
+            ratio=0.9989, places={"Tightest where": Witness("x = 1.0", 0.9, 1.0)}
+        ),
     )
     return [
         result("one.fell", "refuted", certified, note="lhs = 3 > rhs = 2.5.", ref="Eq. (2) & 50%"),

@@ -28,20 +28,20 @@ def result(**fields):
 
 
 def test_numbers_that_json_lacks_are_strings():
-    measured = LargestRatio(ratio=math.inf, tightest=Witness("x = 1", -math.inf, math.nan))
+    measured = LargestRatio(ratio=math.inf, places={"here": Witness("x = 1", -math.inf, math.nan)})
     written = json.loads(json.dumps(result(measured=measured).json(), allow_nan=False))
     assert written["measured"]["ratio"] == "inf"
-    tightest = written["measured"]["tightest"]
+    tightest = written["measured"]["places"]["here"]
     assert (tightest["lhs"], tightest["rhs"]) == ("-inf", "nan")
     again = Result.from_json(written).outcome.measured
     assert again.ratio == math.inf
-    assert math.isnan(again.tightest.rhs)
+    assert math.isnan(again.places["here"].rhs)
 
 
 def test_numbers_come_in_as_python_has_them():
-    measured = LargestRatio(ratio=np.float32(0.5), tightest=Witness("x", np.float64(1), 2))
+    measured = LargestRatio(ratio=np.float32(0.5), places={"here": Witness("x", np.float64(1), 2)})
     found = Outcome(Verdict.holds, cases=np.int64(3), measured=measured)
-    assert [type(v) for v in (found.cases, measured.ratio, measured.tightest.rhs)] == [
+    assert [type(v) for v in (found.cases, measured.ratio, measured.places["here"].rhs)] == [
         int, float, float,
     ]  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_a_result_without_its_measurement_is_refused():
 
 
 def test_fields_of_a_later_version_are_left_out():
-    measured = LargestRatio(ratio=1.0, tightest=Witness("x"))
+    measured = LargestRatio(ratio=1.0, places={"here": Witness("x")})
     fields = result(measured=measured).json()
     later = fields | {"resolution": 1e-3, "measured": fields["measured"] | {"units": "1"}}
     assert Result.from_json(later).json() == fields
@@ -90,7 +90,7 @@ def test_fields_of_a_later_version_are_left_out():
 
 
 def test_what_was_found_in_words():
-    measured = LargestRatio(ratio=0.5, tightest=Witness("x"))
+    measured = LargestRatio(ratio=0.5, places={"here": Witness("x")})
     assert result(cases=1).found == "1 case"
     assert result(cases=20).found == "20 cases"
     assert result(cases=20, measured=measured).found == "max lhs/rhs 0.5"

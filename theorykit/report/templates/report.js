@@ -87,7 +87,7 @@
   form.hidden = false;
   const rows = all("#table tbody tr").map((row) => {
     const section = document.getElementById(row.dataset.for);
-    const text = [".id", ".ref", ".found"].map((c) => row.querySelector(c).textContent).join(" ");
+    const text = [".id", ".ref", ".measured"].map((c) => row.querySelector(c).textContent).join(" ");
     const words = section.querySelector(".columns p");
     return { row, section, text: `${text} ${words ? words.textContent : ""}`.toLowerCase() };
   });
