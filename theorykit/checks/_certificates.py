@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.certify import Balls, NotCertifiable, Proof, enclose, identical, prove
 from theorykit.certify._enclose import number_array, shown
@@ -19,7 +20,9 @@ PRECISIONS = (64, 128, 256, 512, 1024)
 PLAIN = 1e-6
 """A violation of this size is taken from floats where only a control asks."""
 
-Excess = Callable[[Balls, Balls], tuple[np.ndarray, np.ndarray]]
+Excess = Callable[
+    [Balls, Balls], tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]
+]
 """How far two enclosed sides violate the claim, entry by entry: a lower and an upper bound."""
 
 
@@ -142,7 +145,7 @@ class OnBox:
         return _settings(over, fixed)
 
     def box(self, over: Inputs, sizes: Sizes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return an interval an argument: as given, or the whole of an interval's domain."""
+        """Return an interval for each argument: as given, or the whole of an interval's domain."""
         box = {}
         for name, domain in over.arguments.items():
             shape = domain.latent_shape(sizes)
@@ -217,8 +220,8 @@ class AsPolynomials:
 def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
     """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
 
-    **Arguments:** `where`: an interval an argument (not needed where the domain is an interval),
-    values of the sizes (all if a size is not named); `budget`: pieces to look at, a setting.
+    **Arguments:** `where`: an interval for each argument (not needed where the domain is one),
+    values of the sizes (all if a size is not named); `budget`: pieces to look at, at each setting.
     A domain that is made from a parameter, as `psd` is from a factor, is cut up in the parameter.
     """
     return OnBox(where, budget, bits)

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
@@ -155,8 +156,8 @@ def replicate(
     vectorize: bool,
     batch: int,
     *static: Any,
-) -> np.ndarray:
-    """Return `measure(key, *static)` at `count` independent keys, of shape (count, ...)."""
+) -> Float[np.ndarray, " replicates *shape"]:
+    """Return `measure(key, *static)` at `count` independent keys."""
     size = sum(int(v) for v in static)
     key = jax.random.fold_in(trial.key, size)
     if not vectorize:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
@@ -109,7 +110,9 @@ class Identity(Check):
     def _sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
 
-    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+    def _excess(
+        self, left: Balls, right: Balls
+    ) -> tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]:
         """Return by how much the balls differ, tolerance taken off, at least and at most."""
         pairs = list(zip(left.array, right.array, strict=True))
         scale = lambda end: max(self.floor, *(end(abs(x)) for pair in pairs for x in pair))
@@ -120,12 +123,16 @@ class Identity(Check):
             np.array([float_above(d - least) for d in away]),
         )
 
-    def _measure(self, sides: Sides, points: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
+    def _measure(
+        self, sides: Sides, points: Sequence[Case]
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
         return self._errors(left, right)
 
-    def _errors(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _errors(
+        self, left: Float[np.ndarray, "cases entries"], right: Float[np.ndarray, "cases entries"]
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         """Return each case's relative error and the entry where it is."""
         with np.errstate(all="ignore"):
             away = np.where(left == right, 0.0, np.abs(left - right))  # equal infinities agree
@@ -144,7 +151,7 @@ class Identity(Check):
         # The error may fall while the point gets simpler, but not to near the tolerance.
         enough = max(self.tol, min(error / 100, 1e-3))
 
-        def refutes(cases: Sequence[Case]) -> np.ndarray:
+        def refutes(cases: Sequence[Case]) -> Bool[np.ndarray, " cases"]:
             left, right = sides.evaluate(cases)
             nan = (np.isnan(left) | np.isnan(right)).any(axis=1)
             return (self._errors(left, right)[0] > enough) & ~nan

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
@@ -142,7 +143,9 @@ class Inequality(Check):
     def _sides(self, sizes: Sizes, trial: Trial) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
 
-    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+    def _excess(
+        self, left: Balls, right: Balls
+    ) -> tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]:
         """Return by how much the balls violate the inequality beyond tolerance: bounds."""
         pairs = zip(left.array, right.array, strict=True)
         beyond = [a - b - self.tol * (abs(a) + abs(b)) - self.floor for a, b in pairs]
@@ -153,7 +156,7 @@ class Inequality(Check):
 
     def _measure(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         """Return each point's worst relative gap beyond tolerance (> 0 violates) and its entry."""
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
@@ -174,7 +177,7 @@ class Inequality(Check):
         return gap[np.arange(len(gap)), entry], entry
 
     @staticmethod
-    def _violates(margin: np.ndarray) -> np.ndarray:
+    def _violates(margin: Float[np.ndarray, " cases"]) -> Bool[np.ndarray, " cases"]:
         return margin > 0
 
     def _refuted(
@@ -204,7 +207,7 @@ class Inequality(Check):
 
     def _measure_quietly(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
-    ) -> np.ndarray:
+    ) -> Float[np.ndarray, " cases"]:
         """Return the gaps, a NaN being no violation: shrinking may step on one."""
         left, right = sides.evaluate(points)
         fine = ~(np.isnan(left) | np.isnan(right)).any(axis=1)
@@ -228,7 +231,9 @@ class _Tightest:
         self._ratio = -np.inf
         self._where: tuple[Sides, Case, int] | None = None
 
-    def offer(self, sides: Sides, points: Sequence[Case], ratio: np.ndarray) -> None:
+    def offer(
+        self, sides: Sides, points: Sequence[Case], ratio: Float[np.ndarray, "cases entries"]
+    ) -> None:
         worst, entry = divmod(int(np.argmax(ratio)), ratio.shape[1])
         value = float(ratio[worst, entry])
         if not np.isfinite(value):
@@ -245,7 +250,10 @@ class _Tightest:
 
 
 def _mix(
-    latents: Sequence[Case], margin: np.ndarray, randoms: Sequence[Case], count: int
+    latents: Sequence[Case],
+    margin: Float[np.ndarray, " cases"],
+    randoms: Sequence[Case],
+    count: int,
 ) -> list[Case]:
     """Return the attack's starts: the worst cases, then random ones."""
     worst = [latents[i] for i in np.argsort(-margin, kind="stable")[: (count + 1) // 2]]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import replicate
@@ -101,15 +102,15 @@ class Rate(Check):
         for i, n in enumerate(self.at):
             columns.append(self._measured(trial, n))
             trial.progress((i + 1) / len(self.at))
-        values = np.stack(columns, axis=1)  # (replicates, sizes)
+        values = np.stack(columns, axis=1)
         if self._keyed():
             slope, low, high = exponents.replicated(self.at, values)
         else:
             slope, low, high = exponents.exact(self.at, values[0])
         return self._judged(slope, (low, high), values)
 
-    def _measured(self, trial: Trial, n: float) -> np.ndarray:
-        """Return the replicates at one size, of shape (replicates,)."""
+    def _measured(self, trial: Trial, n: float) -> Float[np.ndarray, " replicates"]:
+        """Return the replicates at one size."""
         if self._keyed():
             values = replicate(self.measure, trial, self.replicates, self.vectorize, self.batch, n)
         else:
@@ -126,7 +127,12 @@ class Rate(Check):
             )
         return values
 
-    def _judged(self, slope: float, interval: tuple[float, float], values: np.ndarray) -> Outcome:
+    def _judged(
+        self,
+        slope: float,
+        interval: tuple[float, float],
+        values: Float[np.ndarray, "replicates sizes"],
+    ) -> Outcome:
         low, high = interval
         bottom, top = self._band()
         if bottom <= low and high <= top:

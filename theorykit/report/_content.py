@@ -201,7 +201,7 @@ class Content:
 
     @property
     def machines(self) -> list[str]:
-        """What the run ran on, a line a machine."""
+        """What the run ran on, one line per machine."""
         return [_machine(m) for m in self.run.machines]
 
     @property

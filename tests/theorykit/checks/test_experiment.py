@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said(trial):
         experiment(measure=values(1, 2))
     with pytest.raises(ValueError, match="confidence"):
         experiment(measure=values(1, 2), at_most=1, confidence=1)
-    with pytest.raises(ClaimError, match="a number a seed"):
+    with pytest.raises(ClaimError, match="one number per seed"):
         experiment(measure=values(1), at_most=1).test(trial)
 
 
