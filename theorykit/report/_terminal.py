@@ -11,7 +11,7 @@ from rich.text import Text
 
 from theorykit.claims import Claim
 from theorykit.report._content import Content, Entry
-from theorykit.results import Certificate, Result, Verdict, Witness
+from theorykit.results import UNREADABLE, Certificate, Result, Verdict, Witness
 
 COLOURS = {
     Verdict.holds: "green",
@@ -149,10 +149,10 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     source = claim.source()
     if source is not None:
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
-    if last is None:
+    entry = _last_entry(last)
+    if last is None or entry is None:
         page.append(Text("no result of this claim as it is now; `theorykit verify` makes one"))
         return page
-    entry = Entry(Result.from_json(last["result"]))
     head = last["header"]
     page += [
         Text(f"last result (version {head['version']}, seed {head['seed']}, {head['device']})"),
@@ -162,6 +162,14 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     for name, place in entry.places.items():
         page += [Text(f"\n{name.lower()}"), Text(shown(place))]
     return page
+
+
+def _last_entry(last: Mapping[str, Any] | None) -> Entry | None:
+    """Return the result that a user's cache keeps, None if another version wrote it."""
+    try:
+        return Entry(Result.from_json(last["result"])) if last is not None else None
+    except UNREADABLE:
+        return None
 
 
 def _columns(*names: str) -> Table:
