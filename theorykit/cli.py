@@ -1,4 +1,4 @@
-"""The command line: `theorykit verify`, `list`, `show`, `report` and `experiment`."""
+"""The command line: `theorykit verify`, `list`, `show`, `report`, `schema` and `experiment`."""
 
 import contextlib
 import enum
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from theorykit import report
 from theorykit.claims import float64, installed, select
@@ -20,9 +19,16 @@ from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.papers import PaperWarning
 from theorykit.results import Result
-from theorykit.runs._fingerprint import fingerprint
-from theorykit.runs._folder import read_run, recall
-from theorykit.runs._runner import as_json, header, run_selected
+from theorykit.runs import (
+    Run,
+    as_json,
+    fingerprint,
+    header,
+    read_run,
+    recall,
+    run_selected,
+    schema,
+)
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 
@@ -86,9 +92,10 @@ def _verify(
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)
+    head = header(seed)
     if found:
-        _print(out, found)
-    write_json(as_json(header(seed), found), json_file)
+        out.print(report.terminal(report.content(Run.of(found, head))))
+    write_json(as_json(head, found), json_file)
     if status:
         again = shlex.join(["theorykit", *sys.argv[1:]])
         how = f"to go on: {again}" if run else "with --run DIR it could go on where it stopped"
@@ -180,12 +187,7 @@ def _report(
         if file is not None:
             write_text(page(*asked), file)
     if html is markdown is latex is None:
-        out = report.console()
-        _print(out, found.results)
-        for entry in found.moved:
-            out.print(f"{entry.id}: {'; '.join(entry.changes or ())}", markup=False)
-        for id in found.gone:
-            out.print(f"{id}: gone", markup=False)
+        report.console().print(report.terminal(found))
     for problem in found.problems:
         message(problem)
     return 0
@@ -223,12 +225,11 @@ def _experiment(
     return 0
 
 
-def _print(out: Console, results: list[Result]) -> None:
-    out.print(report.table(results))
-    for block in report.details(results):
-        out.print(block)
-    out.print()
-    out.print(report.summary(results))
+@app.command("schema")
+def _schema() -> int:
+    """Print the JSON schema of a run's results."""
+    write_json(schema(), "-")
+    return 0
 
 
 def writable(file: str | None) -> None:

@@ -107,4 +107,5 @@ def _prove(claim: Claim, check: Any) -> str:
     proof = check.proof_alone(Trial(jax.random.key(0)))
     if proof is None:
         raise ValueError(f"{claim.id} has no proof to repeat; give it a point.")
-    return f"{claim.id}: {proof.verdict}, {proof.evidence.name}. {proof.note}".strip()
+    said = f"{proof.verdict}, {proof.evidence.name}. {proof.note} {proof.unproved}"
+    return f"{claim.id}: {' '.join(said.split())}"

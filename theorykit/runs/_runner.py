@@ -14,6 +14,7 @@ from typing import Any
 from theorykit.claims import Claim, select
 from theorykit.common.version import __version__
 from theorykit.results import Result
+from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
 
@@ -72,7 +73,7 @@ def run_selected(
     head, marks = header(seed), {claim.id: fingerprint(claim) for claim in claims}
     with RunFolder(run, head) if run is not None else contextlib.nullcontext() as folder:
         if folder is not None:
-            folder.plan(map(asked, claims), machine())
+            folder.plan([Asked.of(c).model_dump() for c in claims], machine())
         try:
             run_claims(claims, marks, seed, folder, keep, on_progress)
         finally:
@@ -91,12 +92,6 @@ def header(seed: int) -> dict[str, Any]:
         "jax": jax.__version__,
         "device": f"{device.platform}: {device.device_kind}",
     }
-
-
-def asked(claim: Claim) -> dict[str, Any]:
-    """Return what a run folder says of a claim: how it is written, and in which of your files."""
-    file = None if claim.is_installed else claim.file.name
-    return {**claim.json(), "source": claim.source(), "file": file}
 
 
 def machine() -> dict[str, Any]:

@@ -128,8 +128,8 @@ def test_a_result_depends_on_seed_and_id_only(registry):
     again = {i: c.run(seed=3) for i, c in reversed(registry.items())}["p.1"]
     drop = lambda r: {k: v for k, v in r.json().items() if k != "seconds"}
     assert drop(one) == drop(again)
-    assert registry["p.1"].run(seed=4).outcome.estimate != one.outcome.estimate
-    assert registry["p.2"].run(seed=3).outcome.estimate != one.outcome.estimate
+    assert registry["p.1"].run(seed=4).outcome.measured.estimate != one.outcome.measured.estimate
+    assert registry["p.2"].run(seed=3).outcome.measured.estimate != one.outcome.measured.estimate
 
 
 def test_checks_run_in_float64_and_leave_jax_alone(registry):
