@@ -48,30 +48,40 @@ def checked(function):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
 
+    def hold(*values):
+        __tracebackhide__ = True
+        named = dict(zip(["return", *signature.parameters], values, strict=True))
+        for name, hint in hints.items():
+            for value in several.get(name, lambda one: [one])(named[name]):
+                if not is_bearable(value, hint):
+                    raise ShapeError(
+                        f"{function.__module__}.{function.__qualname__}: `{name}` is not {hint}, "
+                        f"but {_shown(value)}."
+                    )
+
+    # In the scope of `jaxtyped`, "{n}" is an argument in the name of a dimension.
+    named = [
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY)
+        for n in ("returned", *signature.parameters)
+    ]
+    hold.__signature__ = inspect.Signature(named)
+    hold = jaxtyping.jaxtyped(typechecker=None)(hold)
+
     @functools.wraps(function)
     def call(*args, **kwargs):
         __tracebackhide__ = True
         result = function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        with jaxtyping.jaxtyped("context"):
-            for name, hint in hints.items():
-                value = result if name == "return" else bound.arguments[name]
-                for part in several[name](value) if name in several else (value,):
-                    if not is_bearable(part, hint):
-                        _refuse(function, name, hint, part, bound.arguments | {"return": result})
+        hold(result, *bound.arguments.values())
         return result
 
     return call
 
 
-def _refuse(function, name, hint, value, values):
-    __tracebackhide__ = True
-    shapes = {n: f"{v.dtype}{list(v.shape)}" for n, v in values.items() if hasattr(v, "shape")}
-    raise ShapeError(
-        f"{function.__module__}.{function.__qualname__}: `{name}` is not {hint} but {value!r:.200}"
-        f" (a {type(value).__name__}); the arrays of the call are {shapes}."
-    )
+def _shown(value):
+    shape = f" of {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else ""
+    return f"{type(value).__name__}{shape}: {value!r:.200}"
 
 
 def checked_fields(cls):

@@ -36,6 +36,10 @@ def optional(x: Float[Array, " n"] | None, names: list[str], **other: Int[Array,
     pass
 
 
+def filled(n: int, step: int = 1) -> Float[Array, "{n} {n}+{step}"]:
+    return jax.numpy.ones((n, n + 1))
+
+
 def nested(tree: PyTree[Float[Array, "*_"]], pair: tuple[Float[Array, " n"], int]) -> int:
     return 3
 
@@ -76,6 +80,7 @@ A, B, x = jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(3)
         lambda m: m.compiled(x, x, x),
         lambda m: m.optional(None, [1]),
         lambda m: m.optional(x, [], more=jnp.array(1)),
+        lambda m: m.filled(3),
         lambda m: m.nested({"a": x, "b": [A, B]}, (x, 3)),
         lambda m: m.Line(x, x),
     ],
@@ -96,6 +101,7 @@ def test_what_is_as_stated_passes(stated, call):
         ("compiled: `more`", lambda m: m.compiled(x, x, x[:2])),
         ("optional: `x`", lambda m: m.optional(A, [])),
         ("optional: `other`", lambda m: m.optional(x, [], more=x)),
+        ("filled: `return`", lambda m: m.filled(3, step=2)),
         ("nested: `tree`", lambda m: m.nested({"a": x, "b": [A, 1]}, (x, 3))),
         ("nested: `pair`", lambda m: m.nested({"a": x}, (A, 3))),
         ("Line.__init__: `offset`", lambda m: m.Line(x, x[:2])),
