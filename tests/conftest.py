@@ -20,7 +20,10 @@ import jaxtyping
 import pytest
 
 try:
+    from beartype import BeartypeConf
     from beartype.door import is_bearable
+
+    AS_MYPY = BeartypeConf(is_pep484_tower=True)  # an int is a float
 except ImportError:  # where only what users install is there, as with the oldest JAX
     is_bearable = None
 
@@ -53,7 +56,7 @@ def checked(function):
         named = dict(zip(["return", *signature.parameters], values, strict=True))
         for name, hint in hints.items():
             for value in several.get(name, lambda one: [one])(named[name]):
-                if not is_bearable(value, hint):
+                if not is_bearable(value, hint, conf=AS_MYPY):
                     raise ShapeError(
                         f"{function.__module__}.{function.__qualname__}: `{name}` is not {hint}, "
                         f"but {_shown(value)}."

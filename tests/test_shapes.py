@@ -40,7 +40,7 @@ def filled(n: int, step: int = 1) -> Float[Array, "{n} {n}+{step}"]:
     return jax.numpy.ones((n, n + 1))
 
 
-def nested(tree: PyTree[Float[Array, "*_"]], pair: tuple[Float[Array, " n"], int]) -> int:
+def nested(tree: PyTree[Float[Array, "*_"]], pair: tuple[Float[Array, " n"], float]) -> int:
     return 3
 
 

@@ -13,8 +13,6 @@ from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality
 from theorykit.checks.domains import inputs, integers, interval, reals, simplex
 from theorykit.subjects import simulation
-from theorykit.subjects.simulation import _one_layer as hard
-from theorykit.subjects.simulation._random import generator
 
 # Lemma A.5 ---------------------------------------------------------------------------------------
 
@@ -24,7 +22,7 @@ LENGTH = PERIOD * math.ceil(DELTA**-2 * math.log(2 * 3 * PERIOD / RHO))
 
 def strings(key, length, tau=0, delta=DELTA):
     """Return the share of 50 random strings that are in the bulk."""
-    rng = generator(key)
+    rng = simulation.generator(key)
     x = rng.choice(3, (50, length), p=ODDS)
     return np.mean([simulation.in_bulk(row, ODDS, PERIOD, tau, delta) for row in x])
 
@@ -176,7 +174,7 @@ def bulk_pair(seed):
         x = rng.choice(symbols, length, p=p)
         x[-tau - 1 :] = suffix
         both.append(x)
-    table = [hard.counts(x, symbols, period, tau) for x in both]
+    table = [simulation.counts(x, symbols, period, tau) for x in both]
     away = [abs(n * period / len(x) - p[:, None]).max() for n, x in zip(table, both, strict=True)]
     delta = float(max(away))
     if delta >= 0.19:
@@ -219,7 +217,7 @@ def averages(seed, length, key, count=40):
     """Return the mean of |f - g| over random strings of a length, for the pair of a seed."""
     rng = np.random.default_rng(seed)
     f, g = (simulation.random_one_layer(rng, "abc", 1, 2) for _ in range(2))
-    x = generator(key).choice(list("abc"), (count, length), p=ODDS)
+    x = simulation.generator(key).choice(list("abc"), (count, length), p=ODDS)
     rows = ["".join(row) for row in x]
     gap = lambda s: np.linalg.norm(simulation.hard_output(f, s) - simulation.hard_output(g, s))
     return np.mean([gap(s) for s in rows]), (f, g)

@@ -8,8 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
-from theorykit.subjects.simulation._random import generator
-from theorykit.subjects.simulation._soft import chain
+from theorykit.subjects.simulation import chain, generator
 
 # The chain, in fractions -------------------------------------------------------------------------
 

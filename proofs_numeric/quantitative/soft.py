@@ -10,7 +10,6 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, rate
 from theorykit.subjects import simulation
-from theorykit.subjects.simulation._random import generator
 
 # The terms (I) to (III) --------------------------------------------------------------------------
 
@@ -36,7 +35,7 @@ def values():
 
 def terms(key, n):
     """Return (I), (II) and (III) of one subset, for p(w, mu) = ([w_0 != w_1], mu_1)."""
-    rng = generator(key)
+    rng = simulation.generator(key)
     n = int(n)
     I = simulation.subset(rng, LONG, n, TAU)
     whole = np.flatnonzero(np.diff(I, prepend=-2) == 1)  # places in I whose predecessor is in I

@@ -21,6 +21,8 @@ from theorykit.subjects.boolean._functions import sparsity as sparsity
 from theorykit.subjects.boolean._functions import spectrum as spectrum
 from theorykit.subjects.boolean._functions import tiling as tiling
 from theorykit.subjects.boolean._lookup import lookup as lookup
+from theorykit.subjects.boolean._lookup import slopes as slopes
+from theorykit.subjects.boolean._lookup import thresholds as thresholds
 from theorykit.subjects.boolean._network import BLOCKS as BLOCKS
 from theorykit.subjects.boolean._network import Transformer as Transformer
 from theorykit.subjects.boolean._testers import Budget as Budget
@@ -54,11 +56,13 @@ __all__ = [
     "parity",
     "random",
     "rescaled",
+    "slopes",
     "sparsity",
     "sparsity_budget",
     "spectrum",
     "squared_norm",
     "squared_norms",
+    "thresholds",
     "tiling",
     "trace_bound",
     "transformer",

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.limit import Head, Layer, Local, Transformer, mlp
 
 
-def generator(key: jax.Array) -> np.random.Generator:
+def generator(key: PRNGKeyArray) -> np.random.Generator:
     """Return a numpy generator that depends on a JAX key only.
 
     **Raises:** `ValueError` for anything but one key.
