@@ -33,6 +33,7 @@ from theorykit.subjects.boolean._testers import has_degree as has_degree
 from theorykit.subjects.boolean._testers import has_sparsity as has_sparsity
 from theorykit.subjects.boolean._testers import sparsity_budget as sparsity_budget
 from theorykit.subjects.boolean._walsh import bits as bits
+from theorykit.subjects.boolean._walsh import passes as passes
 from theorykit.subjects.boolean._walsh import walsh_hadamard as walsh_hadamard
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "has_sparsity",
     "lookup",
     "parity",
+    "passes",
     "random",
     "rescaled",
     "slopes",

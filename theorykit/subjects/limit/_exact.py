@@ -18,7 +18,7 @@ from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fractions:
-    """Vectors of fractions in lowest terms, of integers int64 or, where those overflow, Python's."""
+    """Vectors of fractions in lowest terms, of integers: int64 or, if too large, Python's."""
 
     numerators: Shaped[np.ndarray, "*batch d"]
     denominators: Shaped[np.ndarray, "*batch 1"]

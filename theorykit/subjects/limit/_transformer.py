@@ -51,8 +51,8 @@ Phi = Callable[
 class Head:
     """One attention head.
 
-    **Fields:** `K`, `Q`: of any rank r (zero rows are left out; r = 0 is uniform attention); `V`, (d, d);
-    `phi`: a positional function that is added to the logits, of a Limit Transformer.
+    **Fields:** `K`, `Q`: of any rank r (zero rows are left out; r = 0 is uniform attention); `V`,
+    (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
     """
 
     K: Float[np.ndarray, "r d"]
