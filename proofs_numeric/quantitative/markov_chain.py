@@ -10,7 +10,7 @@ from theorykit import claim
 from theorykit.checks import exhaustive, rate
 from theorykit.common.keys import generator
 from theorykit.proofs_numeric.quantitative._powers import power
-from theorykit.subjects.simulation._soft import chain
+from theorykit.subjects.simulation import chain
 
 # The chain, in fractions -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import math
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
 from theorykit.subjects import boolean, pacbayes
-from theorykit.subjects.boolean._lookup import slopes, thresholds
+from theorykit.subjects.boolean import slopes, thresholds
 
 N, C = 10**6, 0.1
 LENGTHS = (16, 32, 64)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from theorykit import claim
 from theorykit.checks import exhaustive, inequality
 from theorykit.checks.domains import inputs, reals
-from theorykit.subjects.boolean._lookup import lookup
+from theorykit.subjects.boolean import lookup
 
 
 def attend(T, row, values):

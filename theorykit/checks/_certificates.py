@@ -7,9 +7,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from theorykit.certify import Balls, NotCertifiable, Proof, enclose, identical, prove
-from theorykit.certify._enclose import number_array, shown
-from theorykit.certify._prove import BUDGET
+from theorykit.certify import (
+    BUDGET,
+    Balls,
+    NotCertifiable,
+    Proof,
+    ball,
+    enclose,
+    identical,
+    number_array,
+    objects,
+    prove,
+    shown,
+)
 from theorykit.checks._base import ClaimError
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Inputs, Interval, Sizes
@@ -117,8 +127,6 @@ def written(point: Case, sizes: Sizes) -> str:
 def _balls(side: Any) -> Balls:
     if isinstance(side, Balls):
         return side
-    from theorykit.certify._numbers import ball, objects
-
     return Balls(objects([ball(v) for v in np.asarray(side).ravel()], np.shape(side)))
 
 

@@ -22,7 +22,7 @@ class Replay:
     bits: int
 
     def __str__(self) -> str:
-        from theorykit.certify._enclose import shown
+        from theorykit.certify import shown
 
         gaps = [float((a - b).lower()) for a, b in zip(self.lhs.array, self.rhs.array, strict=True)]
         apart = [
