@@ -13,12 +13,13 @@ Array = Any
 class Prediction(NamedTuple):
     """A prediction and how well the linear system behind it was conditioned.
 
-    Attributes:
-      mean: (P*, ...) predicted outputs.
-      covariance: (P*, P*) posterior covariance, or None.
-      alpha: (P, ...) coefficients: `mean = K_* alpha`.
-      jitter: what was added to the diagonal besides the ridge (what was asked for; never more).
-      condition: condition number of the matrix that was inverted.
+    **Fields:**
+
+    - `mean`: (P*, ...) predicted outputs.
+    - `covariance`: (P*, P*) posterior covariance, or None.
+    - `alpha`: (P, ...) coefficients: `mean = K_* alpha`.
+    - `jitter`: what was added to the diagonal besides the ridge (what was asked for; never more).
+    - `condition`: condition number of the matrix that was inverted.
     """
 
     mean: Array
@@ -93,19 +94,19 @@ def ridge(
 ) -> Prediction:
     """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
 
-    Args:
-      k_train: (P, P) kernel of the training inputs, positive semidefinite.
-      y: (P,) or (P, outputs) targets.
-      k_test: (P*, P) kernel between test and training inputs.
-      ridge: kappa >= 0.
-      jitter: added to the diagonal as well, and reported; nothing is added unasked.
+    **Arguments:**
 
-    Returns:
-      `Prediction` without a covariance. Works under `jit` and `grad`; values are then not checked.
+    - `k_train`: (P, P) kernel of the training inputs, positive semidefinite.
+    - `y`: (P,) or (P, outputs) targets.
+    - `k_test`: (P*, P) kernel between test and training inputs.
+    - `ridge`: kappa >= 0.
+    - `jitter`: added to the diagonal as well, and reported; nothing is added unasked.
 
-    Raises:
-      ValueError: shapes that do not fit, NaN, a negative ridge, a kernel that is not positive
-        semidefinite, or one that is singular with no ridge.
+    **Returns:** `Prediction` without a covariance. Works under `jit` and `grad`; values are then
+    not checked.
+
+    **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
+    positive semidefinite, or one that is singular with no ridge.
     """
     k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
     return Prediction(k_test @ alpha, None, alpha, jitter, condition)
@@ -116,16 +117,15 @@ def gp_posterior(
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
-    Args:
-      k_train, y, k_test, jitter: as for `ridge`.
-      k_test_test: (P*, P*) kernel of the test inputs.
-      noise: variance of the observation noise, at least 0.
+    **Arguments:**
 
-    Returns:
-      `Prediction` with the posterior covariance of the noiseless outputs.
+    - `k_train`, `y`, `k_test`, `jitter`: as for `ridge`.
+    - `k_test_test`: (P*, P*) kernel of the test inputs.
+    - `noise`: variance of the observation noise, at least 0.
 
-    Raises:
-      ValueError: as `ridge`.
+    **Returns:** `Prediction` with the posterior covariance of the noiseless outputs.
+
+    **Raises:** `ValueError` as `ridge`.
     """
     k_test_test = jnp.asarray(k_test_test)
     k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
@@ -146,18 +146,18 @@ def gradient_flow(
 
     neural-tangents' `predict.gradient_descent_mse`, for the loss mean((f - y)^2) / 2 from f = 0.
 
-    Args:
-      k_train: (P, P) NTK of the training inputs.
-      y: (P,) or (P, outputs) targets.
-      k_test: (P*, P) NTK between test and training inputs.
-      time: training time, None for its end.
-      learning_rate: step size that the time is counted in.
+    **Arguments:**
 
-    Returns:
-      (P*,) or (P*, outputs).
+    - `k_train`: (P, P) NTK of the training inputs.
+    - `y`: (P,) or (P, outputs) targets.
+    - `k_test`: (P*, P) NTK between test and training inputs.
+    - `time`: training time, None for its end.
+    - `learning_rate`: step size that the time is counted in.
 
-    Raises:
-      ValueError: as `ridge`; a negative time or step; a singular kernel with `time=None`.
+    **Returns:** (P*,) or (P*, outputs).
+
+    **Raises:** `ValueError` as `ridge`; a negative time or step; a singular kernel with
+    `time=None`.
     """
     from theorykit.kernels.tangents import nt
 
