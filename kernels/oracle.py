@@ -14,7 +14,7 @@ import numpy as np
 from theorykit.common.arguments import whole
 from theorykit.kernels import blocks
 from theorykit.kernels.attention import Attention, Softmax, mechanism
-from theorykit.kernels.inputs import lay_out
+from theorykit.kernels.inputs import lay_out, wanted
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
@@ -168,10 +168,11 @@ def positive_semidefinite(name: str, matrix: Array) -> None:
 
 
 def kernel(
-    net: Any,
+    network: Any,
     x1: Array,
     x2: Array | None = None,
     *,
+    get: tuple[str, ...] | str = ("nngp", "ntk"),
     mask1: Array | None = None,
     mask2: Array | None = None,
     order: int = 24,
@@ -180,19 +181,22 @@ def kernel(
 
     **Arguments:**
 
-    - `net`: the network.
-    - `x1`, `x2`, `mask1`, `mask2`: as for the network itself.
+    - `network`: the network.
+    - `x1`, `x2`, `get`, `mask1`, `mask2`: as for the network itself.
     - `order`: see `gaussian_points`.
 
     **Returns:** `Kernel` of float64 arrays; in place of standard errors, the change from two thirds
     of `order` to `order`.
     """
+    get = wanted(get)
     with jax.enable_x64(True):
         to_float = lambda x: None if x is None else np.asarray(x, float)
         inputs = lay_out(to_float(x1), to_float(x2), mask1, mask2)
-        coarse, fine = (_recursion(net, inputs, m) for m in (2 * order // 3, order))
+        coarse, fine = (_recursion(network, inputs, m) for m in (2 * order // 3, order))
     change = [np.abs(f - c) for f, c in zip(fine, coarse, strict=True)]
-    return Kernel(fine[0], fine[1], change[0], change[1], draws=0, draw="oracle")
+    values = {"nngp": fine[0], "nngp_stderr": change[0]} if "nngp" in get else {}
+    values |= {"ntk": fine[1], "ntk_stderr": change[1]} if "ntk" in get else {}
+    return Kernel(**values, draw="oracle")
 
 
 def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:
