@@ -48,16 +48,17 @@ def embed(net: Any, x: Array, mask: Array, positions: bool) -> Array:
 def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], positions: bool, tick):
     """Return one replicate: NNGP, NTK or None, and the trace left out by factors.
 
-    Args:
-      net: the network.
-      x: (n, T, d) rows and columns.
-      mask: (n, T).
-      key: random key of the replicate.
-      n1: number of rows; all inputs are both rows and columns if it is n.
-      plan: draws and what is wanted.
-      form: of the draws in each layer.
-      positions: whether there are learned positions.
-      tick: called with each finished piece of work.
+    **Arguments:**
+
+    - `net`: the network.
+    - `x`: (n, T, d) rows and columns.
+    - `mask`: (n, T).
+    - `key`: random key of the replicate.
+    - `n1`: number of rows; all inputs are both rows and columns if it is n.
+    - `plan`: draws and what is wanted.
+    - `form`: of the draws in each layer.
+    - `positions`: whether there are learned positions.
+    - `tick`: called with each finished piece of work.
     """
     n, t = mask.shape
     values: Any

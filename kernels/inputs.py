@@ -28,11 +28,12 @@ def wanted(get: Any) -> tuple[str, ...]:
 class Inputs(NamedTuple):
     """All inputs of a kernel computation as one set.
 
-    Attributes:
-      x: (n, T, d) tokens, zero where padded.
-      mask: (n, T) booleans, true at real tokens.
-      n1: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
-      lengths: T of `x1` and of `x2` as given, before padding or trimming.
+    **Fields:**
+
+    - `x`: (n, T, d) tokens, zero where padded.
+    - `mask`: (n, T) booleans, true at real tokens.
+    - `n1`: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
+    - `lengths`: T of `x1` and of `x2` as given, before padding or trimming.
     """
 
     x: Array
@@ -80,9 +81,8 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     Trailing tokens that are padding in every input are dropped, so that they cost nothing
     and change no draw.
 
-    Raises:
-      ValueError: wrong rank or feature size, a mask of another shape or kind, an input
-        without a real token, NaN or infinity at a real token.
+    **Raises:** `ValueError` for wrong rank or feature size, a mask of another shape or kind, an
+    input without a real token, NaN or infinity at a real token.
     """
     x1 = _tokens("x1", x1)
     mask1 = _mask("mask1", mask1, x1)
