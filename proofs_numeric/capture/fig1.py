@@ -17,7 +17,7 @@ def exponent(name):
     def measure(key, progress):
         from theorykit.experiments import Setting, capture
 
-        plan = capture.PLANS[name]("cpu")
+        plan = capture.PLANS[name]["cpu"]
         seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**31
         found = capture.adapt(plan, Setting("cpu", seed=seed))
         return np.array(capture.growth(plan.lengths, plan.first, found["samples"])["log"]["values"])
@@ -29,7 +29,7 @@ def proportional(name):
     """Return the exponent in log(T / T0) that growth in proportion to T - T0 has on the lengths."""
     from theorykit.experiments import capture
 
-    plan = capture.PLANS[name]("cpu")
+    plan = capture.PLANS[name]["cpu"]
     return capture.growth(plan.lengths, plan.first, np.ones((len(plan.lengths), 1)))["linear"]
 
 

@@ -1,7 +1,5 @@
 """Programs held against acceptors and tasks, many strings at a time."""
 
-import csv
-import importlib.resources
 import itertools
 
 import jax
@@ -9,12 +7,6 @@ import numpy as np
 
 from theorykit.networks.tasks import Majority
 from theorykit.subjects import crasp
-
-
-def table(number):
-    """Return the rows of Table 2 or 3."""
-    data = importlib.resources.files("theorykit.experiments.limit") / "data"
-    return list(csv.DictReader((data / f"table{number}.csv").read_text().splitlines()))
 
 
 def all_words(alphabet, n):
@@ -111,7 +103,7 @@ def long_wrong(program, task, count=2_000, size=300):
     """Return the first of random inputs up to a size at which a program is wrong, or None."""
     lengths = np.resize(task.lengths(1, size), count)
     keys = jax.random.split(jax.random.key(1), count)
-    draw = jax.jit(jax.vmap(lambda key, n: task.draw(key, n, size)[0]))
+    draw = jax.jit(jax.vmap(lambda key, n: task.instance(key, n, size)[0]))
     given = np.asarray(draw(keys, lengths))
     return first_wrong(
         program, task, [tuple(r[:n].tolist()) for r, n in zip(given, lengths, strict=True)]
