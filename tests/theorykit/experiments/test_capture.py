@@ -1,15 +1,13 @@
-"""The papers' experiments: how a cost grows, folders, the command line."""
+"""The capture paper's experiments: how a cost grows; what is written into a folder."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from theorykit import experiments
 from theorykit.experiments import Setting
-from theorykit.experiments.capture import Plan, carry_over, growth, network
+from theorykit.experiments.capture import Adaptation, carry_over, growth, network
 from theorykit.networks import tasks
 
 LENGTHS, FIRST = (20, 24, 32, 48, 64), 16
@@ -41,7 +39,7 @@ def test_seeds_that_did_not_learn_have_no_exponent():
     assert np.isfinite(found["mean"])
 
 
-TINY = Plan(
+TINY = Adaptation(
     tasks.InductionHead(vocabulary=8), network(16, 1, 2, causal=True), 4, (6,),
     batch=16, seeds=2, steps=60, later=40, threshold=0.2, every=20, every_later=10, judged=32,
 )  # fmt: skip
@@ -64,23 +62,3 @@ def test_a_finding_is_written_and_drawn(tmp_path):
         made.run(Setting(folder=tmp_path / "other"))
     with pytest.raises(ValueError, match="the size is cpu or paper"):
         made.run(Setting(size="huge"))
-
-
-def test_what_is_not_there_is_said():
-    with pytest.raises(ValueError, match="no experiment capture nothing; there are capture ind"):
-        experiments.find("capture", "nothing")
-    names = {e.name for e in experiments.experiments("capture")}
-    assert {"induction", "sorting", "spp", "mincut"} <= names
-
-
-def test_the_command_line_lists_and_refuses():
-    run = lambda *a: subprocess.run(
-        [sys.executable, "-m", "theorykit.cli", "experiment", *a], capture_output=True, text=True
-    )
-    assert "induction" in run().stdout
-    wrong = run("capture", "nothing")
-    assert wrong.returncode == 2
-    assert "there is no experiment" in wrong.stderr
-    wrong = run("nobody")
-    assert wrong.returncode == 2
-    assert "there are experiments of capture" in wrong.stderr
