@@ -7,14 +7,13 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     Options,
     check_ids,
-    choose,
     count_parameters,
     embedding,
     source,
@@ -95,9 +94,9 @@ class LocalTransformer(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
-        choose("readout", readout, ("tokens",))
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("readout", readout, ("tokens",))
         sizes = dict(vocabulary=vocabulary, width=width, mlp_width=mlp_width, outputs=outputs)
         for name, value in sizes.items():
             whole(name, value)

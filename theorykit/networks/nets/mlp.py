@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     check_ids,
-    choose,
     count_parameters,
     source,
 )
@@ -52,8 +51,8 @@ class MLP(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         sizes = dict(width=width, features=features, vocabulary=vocabulary, tokens=tokens)
         for name, value in (sizes | dict(outputs=outputs)).items():
             if value is not None:

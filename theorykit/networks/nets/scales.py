@@ -92,16 +92,6 @@ class Options(dict):
         return hash(frozenset(self.items()))
 
 
-def choose(name: str, value: Any, known: Any) -> Any:
-    """Return a value that is one of the known ones.
-
-    **Raises:** `ValueError` otherwise.
-    """
-    if value not in tuple(known):
-        raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {value!r}")
-    return value
-
-
 def source(rngs: Any) -> nnx.Rngs:
     """Return where weights come from: `nnx.Rngs`, or those of a seed or key."""
     if isinstance(rngs, nnx.Rngs):

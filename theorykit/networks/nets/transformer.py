@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     NORMS,
@@ -16,7 +16,6 @@ from theorykit.networks.nets.scales import (
     Map,
     Options,
     check_ids,
-    choose,
     count_parameters,
     embedding,
     source,
@@ -202,11 +201,11 @@ class Transformer(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("readout", readout, ("last", "mean", "tokens"))
-        choose("attention", attention, ("softmax", "identity"))
-        choose("mlp", mlp, ("one", "two", None))
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("readout", readout, ("last", "mean", "tokens"))
+        one_of("attention", attention, ("softmax", "identity"))
+        one_of("mlp", mlp, ("one", "two", None))
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         sizes = dict(width=width, heads=heads, head_size=head_size, features=features)
         sizes |= dict(vocabulary=vocabulary, mlp_width=mlp_width, outputs=outputs)
         for name, value in (sizes | dict(max_tokens=max_tokens)).items():
@@ -215,7 +214,7 @@ class Transformer(nnx.Module):
         whole("depth", depth, 0)
         if scalars is not None and np.shape(scalars) != (2,):
             raise ValueError(f"scalars are two numbers, the first a and b of a head, got {scalars}")
-        norm = choose("norm", "layer" if layer_norm else norm, NORMS)
+        norm = one_of("norm", "layer" if layer_norm else norm, NORMS)
         if (features is None) == (vocabulary is None):
             raise ValueError("a transformer takes features=d (vectors) or vocabulary=V (token ids)")
         if head_size is None:
@@ -226,7 +225,7 @@ class Transformer(nnx.Module):
                 )
             head_size = width // heads
         if isinstance(positions, str):
-            choose("positions", positions, ("learned", "rotary", "onehot"))
+            one_of("positions", positions, ("learned", "rotary", "onehot"))
         positions = 1.0 if positions == "learned" else positions or None
         if positions == "rotary" and head_size % 2:
             raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
