@@ -58,7 +58,7 @@ class Panel:
         axes.title.set_fontsize("small")
         if self.ticks is not None:
             axes.set_xticks(self.ticks, [f"{tick:g}" for tick in self.ticks])
-            axes.minorticks_off()
+            axes.xaxis.minorticks_off()
         if self.legend is not None:
             axes.legend(**{"frameon": False, "fontsize": "small", **self.legend})
 

@@ -51,7 +51,7 @@ class Adaptation:
         )
 
 
-def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, "*lengths seeds"]]:
+def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, "... seeds"]]:
     """Train at the first length, then on to each longer one.
 
     **Returns:** `first`, samples of the first phase, (seeds,); `before`, the metric at each length

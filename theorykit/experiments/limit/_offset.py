@@ -66,7 +66,7 @@ def variances(study: Extrapolation, setting: Setting, name: str) -> dict[str, np
     }
 
 
-def offset_variance(products: Any) -> Float[np.ndarray, ""]:
+def offset_variance(products: Any) -> float:
     """Return the variance of products (N, N) along each sub-diagonal, the mean over all entries.
 
     Limit paper, eqs. (80) and (81): entries above the diagonal do not count. It is 0 exactly when

@@ -145,8 +145,8 @@ def attention(
     }
 
 
-Judged = dict[tuple[Counting, PrefixTask, int], tuple[Any, Float[np.ndarray, "lengths seeds"]]]
-"""The fit and the test loss of a task at a trained length."""
+Judged = dict[tuple[Counting, PrefixTask, int], tuple[Any, np.ndarray]]
+"""The fit of a task at a trained length, and its test losses (lengths, seeds)."""
 
 
 def losses_beyond(
