@@ -10,8 +10,7 @@ from jax import random
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation
-from theorykit.networks.tasks import InductionHead, MinCut, ShortestPath, Sorting
-from theorykit.networks.tasks._geometric import CRITICAL
+from theorykit.networks.tasks import CRITICAL, InductionHead, MinCut, ShortestPath, Sorting
 
 COUNT = 100
 

@@ -17,7 +17,7 @@ def exponent(name):
     def measure(key, progress):
         from theorykit.experiments import Setting, capture
 
-        plan = capture.PLANS[name]("cpu")
+        plan = capture.PLANS[name]["cpu"]
         found = capture.adapt(plan, Setting("cpu", seed=seed_of(key)))
         return np.array(capture.growth(plan.lengths, plan.first, found["samples"])["log"]["values"])
 
@@ -28,7 +28,7 @@ def proportional(name):
     """Return the exponent in log(T / T0) that growth in proportion to T - T0 has on the lengths."""
     from theorykit.experiments import capture
 
-    plan = capture.PLANS[name]("cpu")
+    plan = capture.PLANS[name]["cpu"]
     return capture.growth(plan.lengths, plan.first, np.ones((len(plan.lengths), 1)))["linear"]
 
 

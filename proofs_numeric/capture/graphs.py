@@ -12,8 +12,7 @@ from theorykit import claim
 from theorykit.checks import expectation, identity, inequality, rate
 from theorykit.checks.domains import inputs, integers, interval
 from theorykit.common.keys import generator
-from theorykit.networks.tasks import ShortestPath
-from theorykit.networks.tasks._geometric import CRITICAL
+from theorykit.networks.tasks import CRITICAL, ShortestPath
 
 DENSITIES = [(2, 16, 4.5), (2, 62, 4.5), (3, 16, 2.7), (3, 62, 2.7)]
 """Dimension, T and expected degree."""

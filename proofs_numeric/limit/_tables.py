@@ -1,7 +1,5 @@
 """Programs held against acceptors and tasks, many strings at a time."""
 
-import csv
-import importlib.resources
 import itertools
 
 import jax
@@ -9,12 +7,6 @@ import numpy as np
 
 from theorykit.networks.tasks import Majority
 from theorykit.subjects import crasp
-
-
-def table(number):
-    """Return the rows of Table 2 or 3."""
-    data = importlib.resources.files("theorykit.experiments.limit") / "data"
-    return list(csv.DictReader((data / f"table{number}.csv").read_text().splitlines()))
 
 
 def long_words(language, count, size):

@@ -134,10 +134,10 @@ def log_errors(name, widths):
     """Return the measure: log of the first width's error at length 150, less the second's."""
 
     def measure(key, progress):
-        from theorykit.experiments.limit import _positions
+        from theorykit.experiments import limit
 
         fit = functools.partial(
-            _positions.fit_function, name, setting=setting(key), steps=2_000, seeds=5
+            limit.fit_function, name, setting=setting(key), steps=2_000, seeds=5
         )
         first, second = (np.log(fit(width=width)[-1]) for width in widths)
         return first - second

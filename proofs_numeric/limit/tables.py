@@ -99,7 +99,7 @@ def complexity():
     Barrington, Compton, Straubing and Thérien. Dot-depth is not decided here. Control: the two
     columns exchanged.
     """
-    printed = {row["task"]: row for row in _tables.table(2)}
+    printed = {row["task"]: row for row in crasp.table(2)}
     right = lambda first, second: (
         lambda name: (
             star_free(LANGUAGES[name]) == (printed[name][first] == "yes")

@@ -10,7 +10,7 @@ from theorykit.proofs_numeric.limit import _tables, tables
 from theorykit.subjects import crasp
 
 NAMES = tables.PLAIN + tables.PLACED
-ROWS = {row["task"]: row for row in _tables.table(2)}
+ROWS = {row["task"]: row for row in crasp.table(2)}
 
 
 def test_there_is_a_program_for_every_yes_of_table_2():
@@ -22,9 +22,9 @@ def test_there_is_a_program_for_every_yes_of_table_2():
 
 
 def test_there_is_a_program_for_every_yes_of_table_3():
-    yes = {row["task"] for row in _tables.table(3) if row["positions"] == "yes"}
+    yes = {row["task"] for row in crasp.table(3) if row["positions"] == "yes"}
     assert set(tables.NEXT) == yes
-    for row in _tables.table(3):
+    for row in crasp.table(3):
         if row["task"] in yes:
             program = crasp.load(f"next_{row['task']}")
             assert (program.periodic or program.local) == (row["no_positions"] != "yes")

@@ -3,13 +3,14 @@
 import dataclasses
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from theorykit import papers
 from theorykit.common.folders import Folder, write_atomically
 from theorykit.common.version import __version__
+from theorykit.experiments._finding import Finding
 
 SIZES = ("cpu", "paper")
 
@@ -32,24 +33,6 @@ class Setting:
     def at(self, *names: str) -> Path | None:
         """Return a folder inside the run's, or None if nothing is kept."""
         return None if self.folder is None else self.folder.joinpath(*names)
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """What an experiment found.
-
-    **Fields:** `summary`, in sentences; `rows`, the table; `numbers`, what the summary rests on;
-    `plot`, which draws a figure into a file.
-    """
-
-    summary: str
-    rows: Sequence[Mapping[str, Any]]
-    numbers: Mapping[str, Any]
-    plot: Callable[[Path], None] | None = None
-
-    def json(self) -> dict[str, Any]:
-        """Return a JSON object."""
-        return {"summary": self.summary, "numbers": dict(self.numbers), "rows": list(self.rows)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +70,14 @@ class Experiment:
         }
 
 
-def experiment(
+def reproduces(
     paper: str, name: str, *, ref: str
 ) -> Callable[[Callable[[Setting], Finding]], Experiment]:
-    """Register an experiment; decorates a function of a `Setting` that returns a `Finding`."""
+    """Make an experiment of a function of a `Setting` that returns a `Finding`: a decorator.
+
+    **Arguments:** `paper` and `name`, under which it is found and run; `ref`: what it reproduces,
+    such as "Fig. 1". The docstring of the function is the experiment's `words`.
+    """
 
     def register(build: Callable[[Setting], Finding]) -> Experiment:
         words = " ".join((build.__doc__ or "").split())

@@ -117,7 +117,7 @@ X, Y = np.ones((4, 3), int), np.ones((4, 3, 5), np.float32)
         [dict(optimizer=optax.adam(jnp.asarray(r))) for r in (0.1, 1.0)],
         [dict(make=functools.partial(Scaled, scale=s)) for s in (1.0, 2.0)],
         [
-            dict(task=None, data=(X, Y), loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum())
+            dict(problem=training.OnData(X, Y, loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum()))
             for w in (np.ones(5), np.arange(5.0))
         ],
     ],

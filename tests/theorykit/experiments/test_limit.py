@@ -10,34 +10,41 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from theorykit.experiments import Setting, find, limit
+from theorykit.experiments import Setting, find
 from theorykit.experiments.limit import (
+    Decoder,
+    Extrapolation,
+    Products,
+    Window,
+    _figure1,
+    accuracy,
+    algorithmic_plan,
+    averaged,
+    figure,
+    head_products,
+    language_plan,
+    offset_variance,
+    published,
+)
+from theorykit.experiments.limit._plans import (
     ALGORITHMIC_PLANS,
     LANGUAGE_PLANS,
     SMALL_ALGORITHMIC,
     SMALL_LANGUAGES,
-    algorithmic_plan,
-    averaged,
-    figure,
-    language_plan,
 )
-from theorykit.experiments.limit._lengths import Decoder, Plan, accuracy, data, train
-from theorykit.experiments.limit._positions import (
+from theorykit.experiments.limit._products import (
     FUNCTIONS,
     HIGH,
-    Products,
-    Window,
+    Penalised,
     error,
-    head_products,
     of_zero,
-    offset_variance,
-    penalised,
     prime,
     wanted,
 )
 from theorykit.networks.tasks import ALGORITHMIC, LANGUAGES, RepeatCopy
+from theorykit.subjects import crasp
 
-TINY = Plan(
+TINY = Extrapolation(
     LANGUAGES["tomita1"], "APE", 1, 2, 8, 1e-2, steps=60, batch=8, seeds=2, judged=20, every=20,
     trained=4,
 )  # fmt: skip
@@ -45,17 +52,15 @@ TINY = Plan(
 
 def test_every_task_has_a_prediction_figures_and_plans():
     for which, table, plans, tasks in (
-        ("algorithmic", "table3", ALGORITHMIC_PLANS, ALGORITHMIC),
-        ("languages", "table2", LANGUAGE_PLANS, LANGUAGES),
+        ("algorithmic", 3, ALGORITHMIC_PLANS, ALGORITHMIC),
+        ("languages", 2, LANGUAGE_PLANS, LANGUAGES),
     ):
-        rows = data(table)
+        rows = crasp.table(table)
         assert {row["task"] for row in rows} == set(tasks)
         assert {row["positions"] for row in rows} <= {"yes", "no"}
-        published = {(r["task"], r["positions"]) for r in data(f"fig1_{which}")}
-        assert published <= set(plans)
-        for row in data(f"fig1_{which}"):
-            values = [float(row[c]) for c in ("acc_1_50", "acc_51_100", "acc_101_150")]
-            assert values == sorted(values, reverse=True)
+        assert set(published(which)) <= set(plans)
+        for values in published(which).values():
+            assert values.tolist() == sorted(values, reverse=True)
             assert all(0 <= v <= 1 for v in values)
     assert set(SMALL_ALGORITHMIC) <= set(ALGORITHMIC_PLANS)
     assert set(SMALL_LANGUAGES) <= set(LANGUAGE_PLANS)
@@ -130,7 +135,7 @@ def test_accuracy_is_all_or_nothing_an_example():
 
 
 def test_a_fit_ends_when_all_examples_are_right():
-    fit = train(TINY, Setting(), "tiny")
+    fit = TINY.train(Setting(), "tiny")
     assert (fit.stopped_at == 20).all()
     assert fit.history["in/exact"].tolist() == [[1, 1]]
 
@@ -146,8 +151,8 @@ def test_a_figure_has_prediction_and_published_beside(tmp_path, monkeypatch):
         return dataclasses.replace({"tomita1": TINY}[name], positions=positions)
 
     perfect = {"accuracy": np.ones((3, 2)), "fitted": np.array([True, True])}
-    monkeypatch.setattr(limit, "trained", lambda *_: perfect)
-    found = figure(Setting(), "languages", "table2", plan)
+    monkeypatch.setattr(_figure1, "trained", lambda *_: perfect)
+    found = figure(Setting(), "languages", crasp.table(2), plan)
     assert [row["C-RASP"] for row in found.rows] == ["yes", "yes"]
     assert found.rows[0]["published"] == "1.00 1.00 1.00"
     assert found.rows[0]["bin 3"] == 1.0
@@ -195,9 +200,9 @@ def test_the_penalty_is_the_mean_square():
     parameters = {"a": jnp.array([3.0, -1.0]), "b": jnp.array([[2.0]])}
     cost = lambda p: 0.01 * sum(jnp.mean(v**2) for v in p.values())
     zero = jax.tree.map(jnp.zeros_like, parameters)
-    chain = penalised(1.0)
+    chain = Penalised(1.0)(1)
     moved, _ = chain.update(zero, chain.init(parameters), parameters)
-    by_hand = penalised(1.0, 0.0)
+    by_hand = Penalised(1.0, 0.0)(1)
     same, _ = by_hand.update(jax.grad(cost)(parameters), by_hand.init(parameters), parameters)
     assert all(jnp.allclose(moved[k], same[k]) for k in parameters)
 

@@ -9,23 +9,21 @@ import pytest
 from flax import nnx
 
 from theorykit.experiments import Setting, find, quantitative
-from theorykit.experiments.quantitative._counts import Plan, attention, plateau, test_loss, trend
+from theorykit.experiments.quantitative import Counting, attention, loss_beyond, plateau, trend
 from theorykit.networks.nets import LocalTransformer
 from theorykit.networks.tasks import InContextKGram, ModPTask, SimpleTask
-
-test_loss.__test__ = False  # a function of the experiments, not a test
 
 NOISE = np.random.default_rng(0).normal(size=(3, 4, 3))
 
 
 def test_paper_plans_are_appendix_c():
-    (simple,), (modp,) = (quantitative.panels(w, "paper") for w in ("simple", "modp"))
+    (simple,), (modp,) = (quantitative.sweeps(w, "paper") for w in ("simple", "modp"))
     assert list(simple.tasks) == [2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5]
     assert list(modp.tasks) == [3, 4, 5, 6, 7, 8]
     plan = simple.plan
     assert (plan.width, plan.mlp_width, plan.batch, plan.seeds) == (16, 256, 1024, 8)
     assert (plan.rate, plan.loss, plan.decay) == (1e-2, 1e-5, False)
-    symbols, orders = quantitative.panels("kgram", "paper")
+    symbols, orders = quantitative.sweeps("kgram", "paper")
     assert [t.symbols for t in symbols.tasks.values()] == [3, 4, 5, 6, 7, 8]
     assert {t.order for t in symbols.tasks.values()} == {2}
     assert [t.order for t in orders.tasks.values()] == [2, 3, 4]
@@ -38,11 +36,11 @@ def test_paper_plans_are_appendix_c():
 @pytest.mark.parametrize("which", ["simple", "modp", "kgram"])
 @pytest.mark.parametrize("size", ["cpu", "paper"])
 def test_every_plan_has_its_lengths(which, size):
-    for panel in quantitative.panels(which, size):
-        for task in panel.tasks.values():
-            for n in (*panel.plan.trained, *panel.plan.judged):
+    for sweep in quantitative.sweeps(which, size):
+        for task in sweep.tasks.values():
+            for n in (*sweep.plan.trained, *sweep.plan.judged):
                 task.check(n)
-        assert len(panel.tasks) > 2
+        assert len(sweep.tasks) > 2
         assert find("quantitative", which).ref.startswith("Fig")
 
 
@@ -87,9 +85,9 @@ def test_attention_without_training_is_near_uniform():
 
 def test_loss_is_of_the_whole_input():
     task = SimpleTask(3.0)
-    plan = Plan(judged=(4, 8), examples=32, seeds=2)
+    plan = Counting(judged=(4, 8), examples=32, seeds=2)
     fit = untrained(task)
-    found = test_loss(plan, task, fit, 0)
+    found = loss_beyond(plan, task, fit, 0)
     assert found.shape == (2, 2)
     assert (found[:, 0] != found[:, 1]).all()  # one network, other inputs
     network = nnx.merge(
@@ -111,9 +109,9 @@ def test_a_tiny_run(tmp_path):
         quantitative.SMALL, trained=(4, 6, 8), judged=(8, 12, 16), steps=4, every=2, batch=4,
         seeds=2, examples=8, width=4, mlp_width=4,
     )  # fmt: skip
-    panel = quantitative.Panel("k", {2: InContextKGram(2, 2)}, plan)
-    one = dataclasses.replace(panel, plan=dataclasses.replace(plan, trained=(4,)))
-    found, known = quantitative.finding([one], Setting(folder=tmp_path / "run"))
+    one = dataclasses.replace(plan, trained=(4,))
+    sweep = quantitative.Sweep("k", {2: InContextKGram(2, 2)}, one)
+    found, known = quantitative.finding([sweep], Setting(folder=tmp_path / "run"))
     assert len(known) == 1
     assert [row["trained to"] for row in found.rows] == [4]
     assert "p = nan" in found.summary  # one value is no trend

@@ -5,17 +5,16 @@ import dataclasses
 import numpy as np
 
 from theorykit.experiments import Setting, experiments, sharper
-from theorykit.experiments.sharper import _mechanism, _parities
 from theorykit.subjects import boolean
 
-TINY = _parities.Plan(
+TINY = sharper.Interpolation(
     T=4, degrees=(1, 2), sparsities=(1, 3), functions=1, samples=16, width=8, mlp_width=8, steps=40,
     every=20, batch=8,
 )  # fmt: skip
 
 
 def test_each_network_has_its_function_and_its_samples():
-    found = _parities.learn(TINY, Setting())
+    found = sharper.learn(TINY, Setting())
     assert found.labels == [(1, 1), (1, 3), (2, 1), (2, 3)]
     assert found.train.shape == found.test.shape == (4,)
     for i, f in enumerate(found.functions):
@@ -23,7 +22,7 @@ def test_each_network_has_its_function_and_its_samples():
         assert np.isclose(f.table().var(), 1)
         assert np.allclose(f(found.x[i, :, :4]), found.y[i])
         assert np.allclose(f(found.inputs[:, :4]), found.targets[i])
-    groups = _parities.by_class(found, found.test)
+    groups = sharper.by_class(found, found.test)
     assert list(groups) == found.labels
     # The loss that is reported is that of the network, on all 16 inputs.
     import jax
@@ -33,14 +32,14 @@ def test_each_network_has_its_function_and_its_samples():
 
 
 def test_growth_is_counted():
-    plan = dataclasses.replace(TINY, degrees=(1, 2, 3), sparsities=(1, 3))
-    means = {(d, s): d - 0.1 * s for d in plan.degrees for s in plan.sparsities}
-    assert sharper.slopes(plan, means) == ("4 of 4", "0 of 3")
+    study = dataclasses.replace(TINY, degrees=(1, 2, 3), sparsities=(1, 3))
+    means = {(d, s): d - 0.1 * s for d in study.degrees for s in study.sparsities}
+    assert sharper.slopes(study, means) == ("4 of 4", "0 of 3")
 
 
 def test_rows_on_the_components_have_cosine_one():
     f = boolean.random(5, 2, 2)
-    own, others = _mechanism._cosines(f.membership / 2.0, f)
+    own, others = sharper.cosines(f.membership / 2.0, f)
     assert np.allclose(own, 1)
     assert len(others) == 8
     assert others.max() < 0.99
