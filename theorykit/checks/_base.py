@@ -81,6 +81,14 @@ class Check(abc.ABC):
         """Run only what makes the evidence certified; None where the check has no such thing."""
         return None
 
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Any, Any]:
+        """Return both sides at a point as `certify.Balls`, where a check has two sides.
+
+        **Raises:** `ValueError` for a point that does not fit, or a check without sides;
+        `certify.NotCertifiable` if the sides cannot be enclosed.
+        """
+        raise ValueError("only an identity or an inequality has two sides to enclose at a point.")
+
     @abc.abstractmethod
     def describe(self) -> str:
         """Return one line: what is tried, where, and under which budget."""

@@ -20,7 +20,7 @@ from theorykit.certify import (
     prove,
     shown,
 )
-from theorykit.checks._base import ClaimError
+from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Inputs, Interval, Sizes
 from theorykit.results import Certificate, Evidence, Outcome, Verdict
@@ -45,6 +45,31 @@ def enclosed(sides: Sides, parameters: Case, bits: int) -> tuple[Balls, Balls]:
         raise NotCertifiable("the sides are not JAX functions, so they cannot be enclosed.")
     left, right = enclose(sides.both, parameters, bits=bits)
     return _balls(left), _balls(right)
+
+
+def enclosed_at(check: Any, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+    """Return both sides of an identity or inequality at a point: its sizes and parameters by name.
+
+    **Raises:** `ValueError` for a point that does not fit; `NotCertifiable`.
+    """
+    import jax
+
+    wanted = [*check.over.sizes, *check.over.arguments]
+    if set(point) != set(wanted):
+        raise ValueError(
+            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}."
+        )
+    sizes = {name: point[name] for name in check.over.sizes}
+    given = {}
+    for name, domain in check.over.arguments.items():
+        value = np.asarray(point[name])
+        shape = domain.latent_shape(sizes)
+        if value.shape != shape:
+            raise ValueError(f"{name} needs the shape {shape}, not {value.shape}.")
+        given[name] = value.astype(float) if domain.differentiable else value
+    trial = Trial(jax.random.key(0))  # enclosing draws nothing
+    sides = Sides(check.lhs, check.rhs, check.over, sizes, 1, check.traceable, trial)
+    return enclosed(sides, given, bits)
 
 
 def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:

@@ -1,7 +1,8 @@
 """lhs = rhs on a domain, at structured and random cases."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -11,6 +12,7 @@ from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import (
     AsPolynomials,
     certify_first,
+    enclosed_at,
     fallen_control,
     proved_as_polynomials,
 )
@@ -97,6 +99,10 @@ class Identity(Check):
         note = f"Largest relative error {largest:.1e}."
         found = Outcome(Verdict.holds, grade, tried, note, LargestError(error=largest))
         return found if trial.is_control else self._proved(found, trial)
+
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+        """Return both sides at a point, an entry each."""
+        return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Prove it as polynomials, without a case."""

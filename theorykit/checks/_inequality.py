@@ -1,7 +1,8 @@
 """lhs <= rhs on a domain: cases, then a gradient attack on the ratio of the two sides."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -9,7 +10,13 @@ from jaxtyping import Bool, Float, Int
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import OnBox, certify_first, fallen_control, proved_on_box
+from theorykit.checks._certificates import (
+    OnBox,
+    certify_first,
+    enclosed_at,
+    fallen_control,
+    proved_on_box,
+)
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
@@ -130,6 +137,10 @@ class Inequality(Check):
             )
         held = Outcome(Verdict.holds, grade, tried, measured=seen.measured())
         return held if trial.is_control else self._proved(held, trial)
+
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+        """Return both sides at a point, an entry each."""
+        return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Prove it on its box, without a search."""

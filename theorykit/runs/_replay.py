@@ -58,7 +58,7 @@ def replay(
         check = claim.build()
         if point is None:
             return _prove(claim, check)
-        return _enclose(check, point, bits)
+        return Replay(*check.enclosed_at(point, bits), bits)
 
 
 def _find(id: str, file: str | Path | None) -> Claim:
@@ -66,37 +66,6 @@ def _find(id: str, file: str | Path | None) -> Claim:
     if id not in known:
         raise ValueError(f"no claim has the id {id!r}; `theorykit list` shows their ids.")
     return known[id]
-
-
-def _sides(check: Any, sizes: Mapping[str, Any]) -> Any:
-    import jax
-
-    from theorykit.checks import Trial
-    from theorykit.checks._sides import Sides
-
-    trial = Trial(jax.random.key(0))
-    return Sides(check.lhs, check.rhs, check.over, sizes, 1, check.traceable, trial)
-
-
-def _enclose(check: Any, point: Mapping[str, Any], bits: int) -> Replay:
-    from theorykit.checks._certificates import enclosed
-
-    if not hasattr(check, "lhs"):
-        raise ValueError("only an identity or an inequality has two sides to enclose at a point.")
-    wanted = [*check.over.sizes, *check.over.arguments]
-    if set(point) != set(wanted):
-        raise ValueError(
-            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}."
-        )
-    sizes = {name: point[name] for name in check.over.sizes}
-    given = {}
-    for name, domain in check.over.arguments.items():
-        value = np.asarray(point[name])
-        shape = domain.latent_shape(sizes)
-        if value.shape != shape:
-            raise ValueError(f"{name} needs the shape {shape}, not {value.shape}.")
-        given[name] = value.astype(float) if domain.differentiable else value
-    return Replay(*enclosed(_sides(check, sizes), given, bits), bits)
 
 
 def _prove(claim: Claim, check: Any) -> str:

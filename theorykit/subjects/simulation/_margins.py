@@ -5,8 +5,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from theorykit.subjects.limit import Layer, Local, Transformer
-from theorykit.subjects.limit._transformer import Phi
+from theorykit.subjects.limit import Layer, Local, Phi, Transformer
 from theorykit.subjects.simulation._one_layer import (
     limit_transformer,
     offsets,
