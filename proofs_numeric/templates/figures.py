@@ -18,7 +18,7 @@ CHANCE = 1.0
 
 
 def losses(kind, found, n, key, **options):
-    """Return the test losses of a trained network on unseen symbols, a number a trial."""
+    """Return the test losses of a trained network on unseen symbols, one number per trial."""
     import jax
 
     from theorykit.experiments import Setting
@@ -34,7 +34,7 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much less the loss of the first network is, a number a trial."""
+    """Return the measure: by how much less the loss of the first network is, one number per trial."""
 
     def measure(key, progress):
         first = losses(kind, found, n, key, **options)

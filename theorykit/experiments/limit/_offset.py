@@ -104,9 +104,9 @@ def head_products(
     found = []
     for block, variance in zip(network.blocks, jax.vmap(entering)(ids, offsets), strict=True):
         p = positions
-        if network.config["norm"] == "layer":
+        if network.options.norm == "layer":
             p = (p - p.mean(-1, keepdims=True)) / jnp.sqrt((variance * used).sum() / used.sum())
         q = jnp.einsum("td,hde->hte", p, block.attention.query.effective())
         k = jnp.einsum("td,hde->hte", p, block.attention.key.effective())
-        found.append(jnp.einsum("hae,hce->hac", q, k) / math.sqrt(network.config["head_size"]))
+        found.append(jnp.einsum("hae,hce->hac", q, k) / math.sqrt(network.options.head_size))
     return jnp.asarray(found)

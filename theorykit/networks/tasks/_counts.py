@@ -59,7 +59,7 @@ class PrefixTask(Task):
     def problem(
         self, key: PRNGKeyArray, length: int
     ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
-        """Return one-hot tokens (T, symbols) and the (first) number to put out at the end."""
+        """Return one-hot tokens (T, symbols) and the (first) number to predict at the end."""
         x, target, _ = self.sample(key, length)
         return jax.nn.one_hot(x, self.symbols), target[-1, 0]
 

@@ -1,8 +1,8 @@
 """Shortest path and minimum cut on random geometric graphs, section 6 of the capture paper.
 
 The paper says how graphs are drawn and what is optimal. It does not say how a graph is shown to
-the network (but for one mark on source and target, Sec. 3), what is put out, or which of several
-optima is right; that is decided here, with options where there was a choice.
+the network (but for one mark on source and target, Sec. 3), what the network outputs, or which of
+several optima is right; that is decided here, with options where there was a choice.
 """
 
 import dataclasses
