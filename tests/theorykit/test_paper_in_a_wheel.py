@@ -44,9 +44,9 @@ def bound():
     )
 ''',
     "mine/figures.py": '''
-from theorykit.experiments import Finding, experiment
+from theorykit.experiments import Finding, reproduces
 
-@experiment("mine", "halves", ref="Figure 1")
+@reproduces("mine", "halves", ref="Figure 1")
 def halves(setting):
     """Half of each number."""
     return Finding("Halves are smaller.", [{"n": n, "half": n / 2} for n in (1, 2)], {})
