@@ -34,7 +34,7 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much less the loss of the first network is, one number per trial."""
+    """Return the measure: by how much less the first network loses than the other, per trial."""
 
     def measure(key, progress):
         first = losses(kind, found, n, key, **options)
