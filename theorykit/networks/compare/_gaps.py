@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int, Real
 
 from theorykit.common.exponents import Exponent, of_squares
 
@@ -20,15 +20,15 @@ class Curve:
     `exponent`, fitted to the squares at all widths, with their errors.
     """
 
-    widths: np.ndarray
-    values: np.ndarray
-    stderr: np.ndarray
-    resolved: np.ndarray
+    widths: Int[np.ndarray, " widths"]
+    values: Float[np.ndarray, " widths"]
+    stderr: Float[np.ndarray, " widths"]
+    resolved: Bool[np.ndarray, " widths"]
     exponent: Exponent
 
 
-def squares(samples: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Return squared lengths of samples (n, m) and their standard errors, by the jackknife.
+def squares(samples: Float[np.ndarray, "samples entries"]) -> dict[str, tuple[float, float]]:
+    """Return squared lengths of samples and their standard errors, by the jackknife.
 
     `bias`, of their mean, without its noise: from products of different samples only; `spread`,
     the mean squared distance to the mean; `single`, the mean over samples.
@@ -49,7 +49,12 @@ def squares(samples: np.ndarray) -> dict[str, tuple[float, float]]:
 
 
 def curves(
-    widths: Any, samples: list[Any], reference: Any, *, noise: float = 0.0, scale: float = 0.0
+    widths: Sequence[int],
+    samples: Sequence[Real[np.ndarray, "seeds ..."]],
+    reference: Real[np.ndarray, "..."] | list[Real[np.ndarray, "seeds ..."]],
+    *,
+    noise: float = 0.0,
+    scale: float = 0.0,
 ) -> dict[str, Curve]:
     """Return, over widths, the `bias` of the mean of samples, their `spread`, and both: `single`.
 
@@ -92,14 +97,17 @@ def curves(
     return found
 
 
-def curve(widths: Any, square: np.ndarray, errors: np.ndarray) -> Curve:
+def curve(
+    widths: Sequence[int],
+    square: Float[np.ndarray, " widths"],
+    errors: Float[np.ndarray, " widths"],
+) -> Curve:
     """Return the curve of distances whose squares are estimated with these errors."""
-    widths = np.asarray(widths)
     values = np.sqrt(np.maximum(square, 0))
     resolved = square > 2 * errors
     stderr = np.sqrt(np.maximum(square, 0) + errors) - values
     stderr = np.where(resolved, errors / (2 * np.where(resolved, values, 1)), stderr)
-    return Curve(widths, values, stderr, resolved, of_squares(widths, square, errors))
+    return Curve(np.asarray(widths), values, stderr, resolved, of_squares(widths, square, errors))
 
 
 def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:

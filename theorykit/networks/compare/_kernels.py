@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array, Float, Key, Real
 
 from theorykit.kernels import empirical
 from theorykit.networks.compare._gaps import Curve, curves, plot
-from theorykit.networks.compare._networks import Make, over_seeds, readout_features
-
-Array = Any
+from theorykit.networks.compare._networks import Ensemble, Make, readout_features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,17 +20,17 @@ class KernelGap:
     **Fields:** `nngp_bias`, `ntk_bias`: distance of the mean over networks, the noise of this mean
     and of the kernel taken out; `nngp_spread`, `ntk_spread`: root mean square distance of a network
     to the mean; `nngp`, `ntk`: the kernels of infinite width; `nngp_means`, `ntk_means`:
-    (widths, P1, P2). Distances are in the Frobenius norm, relative to the kernel.
+    their means over networks. Distances are in the Frobenius norm, relative to the kernel.
     """
 
     nngp_bias: Curve
     nngp_spread: Curve
     ntk_bias: Curve
     ntk_spread: Curve
-    nngp: np.ndarray
-    ntk: np.ndarray
-    nngp_means: np.ndarray
-    ntk_means: np.ndarray
+    nngp: Float[np.ndarray, "inputs1 inputs2"]
+    ntk: Float[np.ndarray, "inputs1 inputs2"]
+    nngp_means: Float[np.ndarray, "widths inputs1 inputs2"]
+    ntk_means: Float[np.ndarray, "widths inputs1 inputs2"]
 
     def plot(self, file: str | Path) -> None:
         """Draw the four distances over the widths."""
@@ -43,12 +42,12 @@ class KernelGap:
 def kernels(
     make: Make,
     kernel: Callable[..., Any],
-    x: Array,
-    x2: Array | None = None,
+    x: Real[Array | np.ndarray, "inputs1 ..."],
+    x2: Real[Array | np.ndarray, "inputs2 ..."] | None = None,
     *,
     widths: Sequence[int],
     seeds: int | Sequence[int],
-    key: Array,
+    key: Key[Array, ""] | int,
     batch: int = 16,
 ) -> KernelGap:
     """Compare NNGP and NTK of finite networks with the kernels of infinite width.
@@ -72,7 +71,7 @@ def kernels(
         columns = rows if x2 is None else readout_features(network, x2)
         return rows @ columns.T, empirical(network, x, x2, get="ntk").ntk
 
-    found = [over_seeds(both, make, width, seeds, key, batch) for width in widths]
+    found = Ensemble(make, widths, seeds, key, batch).map(both)
     parts: dict[str, Any] = {}
     for i, name in enumerate(("nngp", "ntk")):
         samples = [np.asarray(pair[i], float) for pair in found]

@@ -8,13 +8,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key, Real
 
 from theorykit.common.arguments import finite, whole
 from theorykit.kernels import ridge as kernel_ridge
 from theorykit.networks.compare._gaps import Curve, curves, plot
-from theorykit.networks.compare._networks import Make, over_seeds, readout_features
-
-Array = Any
+from theorykit.networks.compare._networks import Ensemble, Make, readout_features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,16 +21,16 @@ class LastLayerGap:
     """Outputs of networks with a trained last layer, and their distance to the NNGP's posterior.
 
     **Fields:** `bias`: distance of the mean over networks, its noise taken out; `single`: root mean
-    square distance of one; both relative to the posterior mean. `unfinished`: (widths,), the same
-    distance between gradient descent and where it ends, the closed form. `posterior`: (P*,);
-    `means`: (widths, P*) of the closed form.
+    square distance of one; both relative to the posterior mean. `unfinished`: the same distance
+    between gradient descent and where it ends, the closed form. `posterior`: its mean; `means`:
+    over networks, of the closed form.
     """
 
     bias: Curve
     single: Curve
-    unfinished: np.ndarray
-    posterior: np.ndarray
-    means: np.ndarray
+    unfinished: Float[np.ndarray, " widths"]
+    posterior: Float[np.ndarray, " tested"]
+    means: Float[np.ndarray, "widths tested"]
 
     def plot(self, file: str | Path) -> None:
         """Draw the distances over the widths."""
@@ -42,14 +41,14 @@ class LastLayerGap:
 def last_layer(
     make: Make,
     kernel: Callable[..., Any],
-    x: Array,
-    y: Array,
-    x_test: Array,
+    x: Real[Array | np.ndarray, "inputs ..."],
+    y: Real[Array | np.ndarray, " inputs"],
+    x_test: Real[Array | np.ndarray, "tested ..."],
     *,
     ridge: float,
     widths: Sequence[int],
     seeds: int | Sequence[int],
-    key: Array,
+    key: Key[Array, ""] | int,
     steps: int = 1000,
     batch: int = 16,
 ) -> LastLayerGap:
@@ -62,7 +61,7 @@ def last_layer(
     **Arguments:**
 
     - `make`, `kernel`: as `theorykit.networks.compare` says; networks with one output.
-    - `x`, `y`: (P, ...) inputs and (P,) targets; `x_test`: inputs to predict at, of any length.
+    - `x`, `y`: inputs and targets; `x_test`: inputs to predict at, of any length.
     - `ridge`: above 0. `widths`, `seeds`, `key`, `batch`: as for `gradient_descent`.
 
     **Raises:** `ValueError` for a ridge that is not positive, fewer than three seeds, or targets of
@@ -90,7 +89,7 @@ def last_layer(
         w = jax.lax.fori_loop(0, steps, step, jnp.zeros(rows.shape[1], rows.dtype))
         return test @ rows.T @ alpha, test @ w
 
-    found = [over_seeds(both, make, width, seeds, key, batch) for width in widths]
+    found = Ensemble(make, widths, seeds, key, batch).map(both)
     closed = [np.asarray(pair[0], float) for pair in found]
     gaps = [np.asarray(pair[1], float) - c for pair, c in zip(found, closed, strict=True)]
     left = [(gap**2).sum(1).mean() for gap in gaps]

@@ -1,14 +1,35 @@
 """Training of a network that is linear in its weights: the predictor of its tangent kernel."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Array, Float, Real
 
-Array = Any
+Matrix = Float[np.ndarray, "inputs outputs"]
 
 
-def after(k: Array, errors: Array, *, rate: float, steps: float, flow: bool = False) -> np.ndarray:
+class Stage(NamedTuple):
+    """Gradient descent on one data set.
+
+    **Fields:** `x`, `y`: inputs and targets; `rate`: the learning rate; `steps`: increasing numbers
+    of steps at which outputs are taken, the last of which ends the stage.
+    """
+
+    x: Real[Array | np.ndarray, "inputs ..."]
+    y: Real[Array | np.ndarray, "inputs outputs"]
+    rate: Real[Array | np.ndarray, ""] | float
+    steps: tuple[int, ...]
+
+
+def after(
+    k: Float[np.ndarray, "inputs inputs"],
+    errors: Matrix,
+    *,
+    rate: Real[Array | np.ndarray, ""] | float,
+    steps: float,
+    flow: bool = False,
+) -> Matrix:
     """Return the coefficients K^-1 (1 - (1 - rate K / P)^steps) errors, or those of gradient flow.
 
     Flow: 1 - exp(-rate steps K / P). No inverse is formed, so that K may be singular.
@@ -21,19 +42,19 @@ def after(k: Array, errors: Array, *, rate: float, steps: float, flow: bool = Fa
     return vectors @ (gain[:, None] * (vectors.T @ errors))
 
 
-def fastest_rate(k: Array) -> float:
+def fastest_rate(k: Float[np.ndarray, "inputs inputs"]) -> float:
     """Return the learning rate at which the fastest direction is learned in one step."""
     return float(len(k) / np.linalg.eigvalsh((k + k.T) / 2)[-1])
 
 
 def predict(
     kernel: Callable[[int, int], np.ndarray],
-    stages: Sequence[tuple],
-    start: Array,
-    starts: Sequence[Array],
+    stages: Sequence[Stage],
+    start: Float[np.ndarray, "tested outputs"],
+    starts: Sequence[Matrix],
     flow: bool = False,
-) -> list[np.ndarray]:
-    """Return the outputs (times, P*, outputs) at the test inputs for each stage.
+) -> list[Float[np.ndarray, "times tested outputs"]]:
+    """Return the outputs at the test inputs for each stage.
 
     The predictor of a stage is the one that the last stage ended with plus the kernel predictor
     of the errors that it makes on the new data (capture paper, Sec. 4.1; Bennani et al., 2020).
@@ -41,13 +62,14 @@ def predict(
     **Arguments:**
 
     - `kernel`: `kernel(i, j)` between the inputs of two stages; i = -1 for the test inputs.
-    - `stages`: for each, targets, learning rate and numbers of steps.
     - `start`, `starts`: outputs at initialisation, at the test inputs and those of each stage.
     """
     test, at = start, list(starts)
     found = []
-    for i, (y, rate, steps) in enumerate(stages):
-        alphas = [after(kernel(i, i), y - at[i], rate=rate, steps=n, flow=flow) for n in steps]
+    for i, (_, y, rate, steps) in enumerate(stages):
+        alphas = [
+            after(kernel(i, i), np.asarray(y) - at[i], rate=rate, steps=n, flow=flow) for n in steps
+        ]
         found.append(np.stack([test + kernel(-1, i) @ alpha for alpha in alphas]))
         test = found[-1][-1]
         at = [f + kernel(j, i) @ alphas[-1] if j > i else f for j, f in enumerate(at)]

@@ -1,54 +1,70 @@
 """Finite networks over seeds: drawn, linearised in their readout, trained on all data at once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from flax import nnx
+from jaxtyping import Array, Float, Key, PyTree, Real
 
 from theorykit.common.arguments import seed_numbers, whole
-from theorykit.networks.training import trainable
+from theorykit.networks.compare._linear import Stage
+from theorykit.networks.training import gradient_step, trainable
 
-Array = Any
 FEW = 2**26
+"""Weights in all networks below which drawing them is not compiled well."""
+
 Make = Callable[[int, nnx.Rngs], nnx.Module]
 
 
-def over_seeds(
-    run: Callable[[nnx.Module], Any],
-    make: Make,
-    width: int,
-    seeds: int | Sequence[int],
-    key: Array,
-    batch: int,
-) -> Any:
-    """Return `run(network)` for every seed, stacked; `batch` seeds at once in compiled programs.
+@dataclass(frozen=True)
+class Ensemble:
+    """Networks of several widths and seeds.
 
     A seed has the same network whatever other seeds and widths are asked for.
+
+    **Arguments:** `make`: makes a network of a width from its random numbers; `widths`, `seeds`:
+    which; `key`: where their weights come from; `batch`: how many seeds at once.
     """
-    numbers = np.asarray(seed_numbers(seeds))
-    whole("batch", batch)
-    key = jax.random.key(key) if isinstance(key, int) else key
-    fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
-    batch = min(batch, len(numbers))
-    graph, shapes = nnx.split(nnx.eval_shape(lambda: make(width, nnx.Rngs(params=0))))
-    draw = lambda key: nnx.state(make(width, nnx.Rngs(params=key)))
-    # Random numbers are slow to compile well, which few of them do not pay for.
-    few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW
-    quickly = {"xla_backend_optimization_level": "0"} if few else None
-    drawn = jax.jit(jax.vmap(draw), compiler_options=quickly)
-    found = jax.jit(jax.vmap(lambda state: run(nnx.merge(graph, state))))
-    pieces = []
-    for first in range(0, len(numbers), batch):
-        some = np.resize(numbers[first : first + batch], batch)
-        pieces.append(jax.tree.map(np.asarray, found(drawn(fold(some)))))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(numbers)], *pieces)
+
+    make: Make
+    widths: Sequence[int]
+    seeds: int | Sequence[int]
+    key: Key[Array, ""] | int
+    batch: int
+
+    def map(self, run: Callable[[nnx.Module], PyTree]) -> list[PyTree]:
+        """Return, for each width, `run(network)` of all seeds, stacked."""
+        numbers = np.asarray(seed_numbers(self.seeds))
+        whole("batch", self.batch)
+        return [self._at(width, numbers, run) for width in self.widths]
+
+    def _at(self, width: int, numbers: np.ndarray, run: Callable[[nnx.Module], PyTree]) -> PyTree:
+        batch = min(self.batch, len(numbers))
+        key = jax.random.key(self.key) if isinstance(self.key, int) else self.key
+        fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
+        graph, shapes = nnx.split(nnx.eval_shape(lambda: self.make(width, nnx.Rngs(params=0))))
+        draw = lambda key: nnx.state(self.make(width, nnx.Rngs(params=key)))
+        # Random numbers are slow to compile well, which few of them do not pay for.
+        few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW
+        quickly = {"xla_backend_optimization_level": "0"} if few else None
+        drawn = jax.jit(jax.vmap(draw), compiler_options=quickly)
+        found = jax.jit(jax.vmap(lambda state: run(nnx.merge(graph, state))))
+        pieces = []
+        for first in range(0, len(numbers), batch):
+            some = np.resize(numbers[first : first + batch], batch)
+            pieces.append(jax.tree.map(np.asarray, found(drawn(fold(some)))))
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(numbers)], *pieces)
 
 
-def readout_features(network: nnx.Module, x: Array) -> Array:
-    """Return the gradients (P, n) of the first output in the weights of the last layer.
+def readout_features(
+    network: nnx.Module, x: Real[Array | np.ndarray, "inputs ..."]
+) -> Float[Array, "inputs weights"]:
+    """Return the gradients of the first output in the weights of the last layer.
 
     The output is linear in them, so it is their product with the weights, and the mean of the
     products of two inputs' outputs over those weights is the product of these rows.
@@ -60,20 +76,22 @@ def readout_features(network: nnx.Module, x: Array) -> Array:
 
 
 def descend(
-    network: nnx.Module, stages: Sequence[tuple], x_test: Array, subtract: bool
+    network: nnx.Module,
+    stages: Sequence[Stage],
+    x_test: Real[Array | np.ndarray, "tested ..."],
+    subtract: bool,
 ) -> dict[str, Any]:
     """Return the outputs of a network trained by gradient descent on all of a stage's data.
 
-    **Arguments:**
+    The loss is the mean over inputs of half the squared error.
 
-    - `stages`: for each, inputs, targets, learning rate and increasing numbers of steps, at which
-      the outputs at the test inputs are kept; the last one ends the stage. The loss is the mean
-      over inputs of half the squared error.
-    - `subtract`: train and return the outputs minus those at initialisation.
+    **Arguments:** `subtract`: train and return the outputs minus those at initialisation.
 
-    **Returns:** `test`, a list with (times, P*, outputs) of each stage, and at initialisation
+    **Returns:** `test`, a list with (times, tested, outputs) of each stage, and at initialisation
     `start`, the outputs at the test inputs, and `starts`, those at the inputs of each stage.
     """
+    # `training.fit` makes the same steps, but not inside `jit` and `vmap`, where this one runs, and
+    # on targets that are the same for all networks; here f - f_0 may be trained.
     graph, initial, rest = nnx.split(network, nnx.Param, ...)
     weights = initial
 
@@ -91,27 +109,32 @@ def descend(
     for x, y, rate, steps in stages:
         starts.append(outputs(initial, x))
         target = y + starts[-1] if subtract else y
+        optimizer = optax.sgd(rate)
         loss = lambda w, x=x, y=target: ((outputs(w, x) - y) ** 2).sum() / (2 * len(x))
-        step = lambda _, w, loss=loss, rate=rate: jax.tree.map(
-            lambda p, g: p - rate * g, w, jax.grad(loss)(w)
-        )
-        kept = []
+        step = lambda _, now, loss=loss, by=optimizer: gradient_step(loss, by, *now)[1:]
+        memory, kept = optimizer.init(weights), []
         for before, after in zip((0, *steps[:-1]), steps, strict=True):
-            weights = jax.lax.fori_loop(0, after - before, step, weights)
+            weights, memory = jax.lax.fori_loop(0, after - before, step, (weights, memory))
             kept.append(outputs(weights, x_test) - (start if subtract else 0))
         found.append(jnp.stack(kept))
     return dict(test=found, start=start, starts=starts)
 
 
 def trained(
-    network: nnx.Module, x: Array, y: Array, x_test: Array, *, steps: int, learning_rate: Any
-) -> Array:
-    """Return what training adds to the outputs (P*, outputs) of one network at the test inputs.
+    network: nnx.Module,
+    x: Real[Array | np.ndarray, "inputs ..."],
+    y: Real[Array | np.ndarray, "inputs ..."],
+    x_test: Real[Array | np.ndarray, "tested ..."],
+    *,
+    steps: int,
+    learning_rate: Real[Array | np.ndarray, ""] | float,
+) -> Float[Array, "tested outputs"]:
+    """Return what training adds to the outputs of one network at the test inputs.
 
     It follows the gradient of the mean over inputs of half the squared error of f - f_0. Works
     under `jit` and `vmap`.
 
     **Arguments:** as for `gradient_descent`, but for one number of steps.
     """
-    stage = (x, jnp.reshape(y, (len(x), -1)), learning_rate, (steps,))
+    stage = Stage(x, jnp.reshape(y, (len(x), -1)), learning_rate, (steps,))
     return descend(network, [stage], x_test, subtract=True)["test"][0][0]

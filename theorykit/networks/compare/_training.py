@@ -7,33 +7,35 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key, Real
 
 from theorykit.common.arguments import finite, whole
 from theorykit.networks.compare._gaps import Curve, curves, plot
-from theorykit.networks.compare._linear import fastest_rate, predict
-from theorykit.networks.compare._networks import Make, descend, over_seeds
+from theorykit.networks.compare._linear import Stage, fastest_rate, predict
+from theorykit.networks.compare._networks import Ensemble, Make, descend
 
-Array = Any
+Inputs = Real[Array | np.ndarray, "inputs ..."]
+Targets = Real[Array | np.ndarray, "inputs ..."]
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainingGap:
     """Outputs of trained networks at test inputs, and their distance to the kernel's prediction.
 
-    **Fields:** `steps`, at which outputs were taken (of the last stage); `learning_rates`, one a
-    stage; `bias`, for each of the steps, the distance of the mean over networks, its noise taken
-    out; `single`, the root mean square distance of one network; both relative to the prediction.
-    `predicted`: (steps, P*, outputs), with outputs at initialisation as they are on average;
-    `flow`: the same by gradient flow; `means`: (widths, steps, P*, outputs) of networks.
+    **Fields:** `steps`, at which outputs were taken (of the last stage); `learning_rates`, one for
+    each stage; `bias`, for each of the steps, the distance of the mean over networks, its noise
+    taken out; `single`, the root mean square distance of one network; both relative to the
+    prediction. `predicted`: with outputs at initialisation as they are on average; `flow`: the
+    same by gradient flow; `means`: over networks.
     """
 
     steps: tuple[int, ...]
     learning_rates: tuple[float, ...]
     bias: tuple[Curve, ...]
     single: tuple[Curve, ...]
-    predicted: np.ndarray
-    flow: np.ndarray
-    means: np.ndarray
+    predicted: Float[np.ndarray, "steps tested outputs"]
+    flow: Float[np.ndarray, "steps tested outputs"]
+    means: Float[np.ndarray, "widths steps tested outputs"]
 
     def plot(self, file: str | Path) -> None:
         """Draw the distances over the widths, at each of the steps."""
@@ -47,14 +49,14 @@ class TrainingGap:
 def gradient_descent(
     make: Make,
     kernel: Callable[..., Any],
-    x: Array,
-    y: Array,
-    x_test: Array,
+    x: Inputs,
+    y: Targets,
+    x_test: Real[Array | np.ndarray, "tested ..."],
     *,
     steps: Sequence[int],
     widths: Sequence[int],
     seeds: int | Sequence[int],
-    key: Array,
+    key: Key[Array, ""] | int,
     learning_rate: float | None = None,
     subtract: bool = True,
     batch: int = 16,
@@ -84,21 +86,21 @@ def gradient_descent(
     **Raises:** `ValueError` for fewer than three seeds, steps that do not increase, targets that
     do not fit, a learning rate at which training diverges.
     """
-    stage = (x, y, learning_rate, tuple(steps))
-    return _compare(make, kernel, [stage], x_test, widths, seeds, key, subtract, batch)
+    ensemble = Ensemble(make, widths, seeds, key, batch)
+    return _compare(ensemble, kernel, [((x, y), learning_rate, steps)], x_test, subtract)
 
 
 def two_stage(
     make: Make,
     kernel: Callable[..., Any],
-    first: tuple[Array, Array],
-    second: tuple[Array, Array],
-    x_test: Array,
+    first: tuple[Inputs, Targets],
+    second: tuple[Inputs, Targets],
+    x_test: Real[Array | np.ndarray, "tested ..."],
     *,
     steps: tuple[int, Sequence[int]],
     widths: Sequence[int],
     seeds: int | Sequence[int],
-    key: Array,
+    key: Key[Array, ""] | int,
     learning_rates: tuple[float | None, float | None] = (None, None),
     subtract: bool = True,
     batch: int = 16,
@@ -116,53 +118,56 @@ def two_stage(
 
     **Raises:** as `gradient_descent`.
     """
-    stages = [
-        (*first, learning_rates[0], (steps[0],)),
-        (*second, learning_rates[1], tuple(steps[1])),
-    ]
-    return _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch)
+    ensemble = Ensemble(make, widths, seeds, key, batch)
+    stages = [(first, learning_rates[0], steps[:1]), (second, learning_rates[1], steps[1])]
+    return _compare(ensemble, kernel, stages, x_test, subtract)
 
 
-def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) -> TrainingGap:
-    inputs = [jnp.asarray(x) for x, *_ in stages] + [jnp.asarray(x_test)]
+class TangentKernel:
+    """The NTK between the inputs of any two stages, each computed once; -1: test inputs."""
+
+    def __init__(self, kernel: Callable[..., Any], inputs: Sequence[Array]):
+        self.kernel, self.inputs = kernel, inputs
+        self.known: dict[tuple[int, int], np.ndarray] = {}
+
+    def __call__(self, i: int, j: int) -> Float[np.ndarray, "inputs1 inputs2"]:
+        """Return the NTK between the inputs of two stages."""
+        i, j = i % len(self.inputs), j % len(self.inputs)
+        if (i, j) not in self.known:
+            pair = (self.inputs[i], None if i == j else self.inputs[j])
+            self.known[i, j] = np.asarray(self.kernel(*pair).ntk, float)
+        return self.known[i, j]
+
+
+def _compare(
+    ensemble: Ensemble,
+    kernel: Callable[..., Any],
+    given: Sequence[tuple[tuple[Inputs, Targets], float | None, Sequence[int]]],
+    x_test: Array | np.ndarray,
+    subtract: bool,
+) -> TrainingGap:
+    """Compare networks with the predictor; `given`: for each stage, data, rate and steps."""
+    inputs = [jnp.asarray(x) for (x, _), *_ in given] + [jnp.asarray(x_test)]
     for x in inputs:
         finite("inputs", x)
-    targets = [_columns(x, y) for x, y, *_ in stages]
-    counts = [_increasing(steps) for *_, steps in stages]
-    table: dict[tuple[int, int], np.ndarray] = {}
-
-    def theta(i: int, j: int) -> np.ndarray:
-        i, j = i % len(inputs), j % len(inputs)
-        if (i, j) not in table:
-            pair = (inputs[i], None if i == j else inputs[j])
-            table[i, j] = np.asarray(kernel(*pair).ntk, float)
-        return table[i, j]
-
-    rates = []
-    for i, (_, _, rate, _) in enumerate(stages):
-        fastest = fastest_rate(theta(i, i))
-        rates.append(fastest / 4 if rate is None else float(rate))
-        if not 0 < rates[-1] < 2 * fastest:
-            raise ValueError(
-                f"gradient descent converges with a learning_rate between 0 and {2 * fastest:.3g} "
-                f"(2 P over the largest eigenvalue of the NTK), got {rate}"
-            )
-    linear = list(zip(targets, rates, counts, strict=True))
-    data = list(zip(inputs, map(jnp.asarray, targets), rates, counts, strict=False))
-    train = lambda network: descend(network, data, inputs[-1], subtract)
-    found = [over_seeds(train, make, width, seeds, key, batch) for width in widths]
+    targets = [_columns(x, y) for (x, y), *_ in given]
+    counts = [_increasing(steps) for *_, steps in given]
+    theta = TangentKernel(kernel, inputs)
+    rates = [_rate(theta(i, i), rate) for i, (_, rate, _) in enumerate(given)]
+    stages = list(map(Stage, inputs, targets, rates, counts))
+    on_device = [stage._replace(y=jnp.asarray(stage.y)) for stage in stages]
+    found = ensemble.map(lambda network: descend(network, on_device, inputs[-1], subtract))
 
     zeros = [np.zeros_like(y) for y in targets]
     origin = np.zeros((len(inputs[-1]), targets[0].shape[1]))
-    predicted = predict(theta, linear, origin, zeros)[-1]
-    flow = predict(theta, linear, origin, zeros, flow=True)[-1]
+    predicted = predict(theta, stages, origin, zeros)[-1]
     samples = [np.asarray(f["test"][-1], float) for f in found]  # (seeds, steps, P*, outputs)
     if subtract:
         own = [np.broadcast_to(predicted, s.shape) for s in samples]
     else:
-        own = [_from_own_start(theta, linear, f) for f in found]
+        own = [_from_own_start(theta, stages, f) for f in found]
     lines = [
-        curves(widths, [s[:, t] for s in samples], [r[:, t] for r in own])
+        curves(ensemble.widths, [s[:, t] for s in samples], [r[:, t] for r in own])
         for t in range(len(counts[-1]))
     ]
     return TrainingGap(
@@ -171,20 +176,33 @@ def _compare(make, kernel, stages, x_test, widths, seeds, key, subtract, batch) 
         bias=tuple(line["bias"] for line in lines),
         single=tuple(line["single"] for line in lines),
         predicted=predicted,
-        flow=flow,
+        flow=predict(theta, stages, origin, zeros, flow=True)[-1],
         means=np.stack([s.mean(0) for s in samples]),
     )
 
 
-def _from_own_start(theta: Callable, linear: list, found: dict) -> np.ndarray:
-    """Return the predictions (seeds, steps, P*, outputs) from every network's own f_0."""
+def _from_own_start(
+    theta: TangentKernel, stages: Sequence[Stage], found: dict[str, Any]
+) -> Float[np.ndarray, "seeds steps tested outputs"]:
+    """Return the predictions from every network's own f_0."""
     start = np.asarray(found["start"], float)
     starts = [np.asarray(s, float) for s in found["starts"]]
     seeds = range(len(start))
-    return np.stack([predict(theta, linear, start[s], [f[s] for f in starts])[-1] for s in seeds])
+    return np.stack([predict(theta, stages, start[s], [f[s] for f in starts])[-1] for s in seeds])
 
 
-def _columns(x: Array, y: Array) -> np.ndarray:
+def _rate(theta: Float[np.ndarray, "inputs inputs"], given: float | None) -> float:
+    fastest = fastest_rate(theta)
+    rate = fastest / 4 if given is None else float(given)
+    if not 0 < rate < 2 * fastest:
+        raise ValueError(
+            f"gradient descent converges with a learning_rate between 0 and {2 * fastest:.3g} "
+            f"(2 P over the largest eigenvalue of the NTK), got {given}"
+        )
+    return rate
+
+
+def _columns(x: Inputs, y: Targets) -> Real[np.ndarray, "inputs outputs"]:
     y = np.asarray(y)
     if y.ndim not in (1, 2) or len(y) != len(x):
         raise ValueError(
@@ -195,7 +213,7 @@ def _columns(x: Array, y: Array) -> np.ndarray:
     return y.reshape(len(y), -1)
 
 
-def _increasing(steps: tuple) -> tuple[int, ...]:
+def _increasing(steps: Sequence[int]) -> tuple[int, ...]:
     steps = tuple(whole("a number of steps", n) for n in steps)
     if not steps or any(b <= a for a, b in zip((0, *steps), steps, strict=False)):
         raise ValueError(f"steps are whole numbers from 1 on that increase, got {steps}")

@@ -25,7 +25,7 @@ from theorykit.networks.nets.scales import (
 Input = Num[Array | np.ndarray, "tokens *features"]
 Mask = Bool[Array | np.ndarray, " tokens"]
 Tokens = Float[Array, "tokens width"]
-Visible = Bool[Array, "tokens tokens"]
+Visible = Bool[Array | np.ndarray, "tokens tokens"]
 Angles = Float[Array, "tokens half"]
 Offset = Integer[Array, ""] | int
 
@@ -320,7 +320,7 @@ class Transformer(nnx.Module):
         t = x.shape[0]
         self._check(x, offset)
         table = self.embedding.effective()
-        z = x @ table if self.vocabulary is None else table[x]
+        z = jnp.asarray(x) @ table if self.vocabulary is None else table[x]
         if self.positions is None or self.positions == "rotary":
             return z
         if t > self.max_tokens:
@@ -328,7 +328,7 @@ class Transformer(nnx.Module):
                 f"an input of {t} tokens is longer than the {self.max_tokens} positions; "
                 "make the network with a larger max_tokens"
             )
-        if self.positions == "onehot":
+        if isinstance(self.positions, str):
             return z + jnp.eye(self.max_tokens, self.width, dtype=z.dtype)[offset + jnp.arange(t)]
         return z + self.positions * jax.lax.dynamic_slice_in_dim(
             self.position_table[...], offset, t

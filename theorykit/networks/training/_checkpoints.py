@@ -1,7 +1,7 @@
 """A folder with the last two checkpoints of a fit, and the configuration that they belong to.
 
     config.json     what the numbers depend on
-    checkpoints/    Orbax: a folder a step, renamed into place when all of it is written
+    checkpoints/    Orbax: a folder for each step, renamed into place when all of it is written
     history.json    the history, when the fit is over
     lock            one process at a time
 
@@ -18,10 +18,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Shaped
 
 from theorykit.common.folders import Folder
+from theorykit.networks.training._state import State
 
-Array = Any
+Saved = Shaped[Array | np.ndarray, "..."]
 
 
 class Checkpoints(Folder):
@@ -59,7 +61,7 @@ class Checkpoints(Folder):
             super().close()
             raise
 
-    def newest(self, like: Any) -> tuple[int, Any, list[Array]] | None:
+    def newest(self, like: State) -> tuple[int, State, list[Saved]] | None:
         """Return step, state and history of the newest checkpoint that can be read, or None.
 
         **Arguments:** `like`: a state of the same structure.
@@ -88,8 +90,11 @@ class Checkpoints(Folder):
         """Return whether a checkpoint is being written."""
         return self._writing is not None and not self._writing.done()
 
-    def save(self, step: int, state: Any, history: list[Array]) -> None:
-        """Begin to write a checkpoint, when the one before is written."""
+    def save(self, step: int, state: State, history: list[Saved]) -> None:
+        """Begin to write a checkpoint, when the one before is written.
+
+        **Arguments:** `step`: how many were made; `history`: arrays with an entry for each chunk.
+        """
         tree = {"state": _flatten(state), "history": [np.array(a) for a in history]}
         args = self._args.Composite(fit=self._args.StandardSave(tree))
         self.finish()
@@ -119,18 +124,18 @@ def _another_program(name: str, _was: Any, _now: Any) -> str | None:
     return "with another program (make, task, optimizer, stop or a library is not what it was)"
 
 
-def _is_key(leaf: Array) -> bool:
+def _is_key(leaf: Array | jax.ShapeDtypeStruct) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _flatten(state: Any) -> list[np.ndarray]:
+def _flatten(state: State) -> list[np.ndarray]:
     """Return a state's arrays as copies on the host."""
     leaves = jax.tree.leaves(state)
     raw = [jax.random.key_data(leaf) if _is_key(leaf) else leaf for leaf in leaves]
     return [np.array(leaf) for leaf in raw]
 
 
-def _unflatten(leaves: list[Array], like: Any) -> Any:
+def _unflatten(leaves: list[Saved], like: State) -> State:
     shapes, tree = jax.tree.flatten(like)
     wrap = lambda leaf, shape: (
         jax.random.wrap_key_data(jnp.asarray(leaf), impl=jax.random.key_impl(shape))

@@ -97,7 +97,9 @@ class Chunk:
 
         return apply
 
-    def _step(self, state: State, arrays: Any, key: Array, step: Array) -> tuple[State, Array]:
+    def _step(
+        self, state: State, arrays: Any, key: Array, step: Array | int
+    ) -> tuple[State, Array]:
         """Make one step of one seed, unless it has stopped or is about to diverge."""
 
         def loss(trained: nnx.State) -> Array:

@@ -3,29 +3,32 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike, Float, Int, Shaped
 
 from theorykit.common.folders import write_atomically
-
-Array = Any
 
 
 class History:
     """Metrics at the ends of chunks: `history["loss"]` is an array (chunks, seeds).
 
-    **Arguments:** `steps`: how many steps had been made at each end; `values`: metric -> array
-    (chunks, seeds); `seeds`: the seeds' numbers.
+    **Arguments:** `steps`: how many steps had been made at each end; `values`: metric -> array;
+    `seeds`: the seeds' numbers.
     """
 
-    def __init__(self, steps: Array, values: Mapping[str, Array], seeds: Sequence[int]):
+    def __init__(
+        self,
+        steps: Sequence[int] | Int[np.ndarray, " chunks"],
+        values: Mapping[str, Shaped[ArrayLike, "chunks seeds"]],
+        seeds: Sequence[int],
+    ):
         self.steps = np.asarray(steps, int)
         self.seeds = tuple(seeds)
         self.values = {name: np.asarray(value) for name, value in values.items()}
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        """Return one metric, (chunks, seeds).
+    def __getitem__(self, name: str) -> Float[np.ndarray, "chunks seeds"]:
+        """Return one metric.
 
         **Raises:** `ValueError` if there is none of this name.
         """
@@ -72,7 +75,9 @@ class History:
             raise ValueError(f"{file} does not hold a history.") from None
 
     def plot(self, file: str | Path) -> None:
-        """Draw every metric against the steps, a line a seed; the name's ending says the format.
+        """Draw every metric against the steps, one line for each seed.
+
+        **Arguments:** `file`: its ending says the format.
 
         **Raises:** `ValueError` if matplotlib is missing.
         """

@@ -149,9 +149,10 @@ class Run:
         newest = {name: rows[-1] for name, rows in self.rows.items()}
         report.show(chunk.end, newest, int((stopped < 0).sum()))
         over = self._over(chunk.end, stopped)
-        if self.kept is not None and (over or not self.kept.busy()):
+        kept, saved = self.kept, chunk.saved
+        if kept is not None and saved is not None and (over or not kept.busy()):
             past = [np.asarray(self.ends), *(np.stack(rows) for rows in self.rows.values())]
-            self.kept.save(chunk.end, chunk.saved, past)
+            kept.save(chunk.end, saved, past)
         return over
 
     def _complaint(self, diverged: Int[np.ndarray, " seeds"]) -> str:

@@ -1,13 +1,13 @@
-"""The state of a fit: every array has one entry a seed along its first axis."""
+"""The state of a fit: every array has one entry for each seed along its first axis."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 from flax import nnx
-
-Array = Any
+from jaxtyping import Array, Int, Key, PyTree
 
 
 class State(NamedTuple):
@@ -20,17 +20,22 @@ class State(NamedTuple):
 
     trained: nnx.State
     fixed: nnx.State
-    optimizer: Any
-    stopped_at: Array
-    diverged_at: Array
+    optimizer: PyTree
+    stopped_at: Int[Array, " seeds"]
+    diverged_at: Int[Array, " seeds"]
 
     def parameters(self) -> nnx.State:
         """Return all arrays of the networks."""
         return nnx.merge_state(self.trained, self.fixed)
 
 
-def trainable(train: str | Callable, network: nnx.Module) -> Callable:
-    """Return the filter of what is trained.
+def trainable(
+    train: str | Callable[[tuple], bool], network: nnx.Module
+) -> Callable[[tuple, nnx.Variable], bool]:
+    """Return the filter of what is trained, such as `flax.nnx.split` takes.
+
+    **Arguments:** `train`: as in `fit`; `network`: has its last layer in `head`, or last in
+    `layers` and `biases`, where that alone is trained.
 
     **Raises:** `ValueError` for an unknown word, or a network whose last layer is not known.
     """
@@ -55,7 +60,11 @@ def trainable(train: str | Callable, network: nnx.Module) -> Callable:
 
 
 def first_state(
-    make: Callable, split: Callable, optimizer: Any, keys: Array, start: nnx.State | None
+    make: Callable[[nnx.Rngs], nnx.Module],
+    split: Callable[[nnx.State], tuple[nnx.State, nnx.State]],
+    optimizer: optax.GradientTransformation,
+    keys: Key[Array, " seeds"],
+    start: nnx.State | None,
 ) -> State:
     """Return the state before the first step: fresh networks, or those of `start`."""
     if start is not None:

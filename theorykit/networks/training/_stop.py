@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-
-Array = Any
+from jaxtyping import Array, Bool, Float
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class reaches:
     value: float
     below: bool = False
 
-    def __call__(self, metrics: dict[str, Array]) -> Array:
+    def __call__(self, metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
         """Return a bool for the metrics of one seed."""
         found = metrics[self.metric]
         return found <= self.value if self.below else found >= self.value

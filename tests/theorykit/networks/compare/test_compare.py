@@ -107,14 +107,17 @@ def test_linear_training_step_by_step():
     features = [rng.normal(size=(n, 6)) for n in (3, 4, 2)]
     targets, first = [rng.normal(size=(n, 2)) for n in (3, 4)], rng.normal(size=(6, 2))
     grams = lambda i, j: features[i] @ features[j].T
-    stages = [(targets[0], 0.3, (2, 5)), (targets[1], 0.2, (7,))]
+    stages = [
+        _linear.Stage(features[0], targets[0], 0.3, (2, 5)),
+        _linear.Stage(features[1], targets[1], 0.2, (7,)),
+    ]
     start, *starts = (features[i] @ first for i in (-1, 0, 1))
     predicted = _linear.predict(grams, stages, start, starts)
     w = first
     for i, steps in ((0, 5), (1, 7)):
         for _ in range(steps):
             errors = features[i] @ w - targets[i]
-            w = w - stages[i][1] / len(errors) * features[i].T @ errors
+            w = w - stages[i].rate / len(errors) * features[i].T @ errors
         np.testing.assert_allclose(predicted[i][-1], features[-1] @ w, rtol=1e-10)
 
 
