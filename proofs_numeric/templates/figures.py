@@ -33,7 +33,7 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much less the loss of the first network is, one number per trial."""
+    """Return the measure: how much lower the first network's loss is, one number per trial."""
 
     def measure(key, progress):
         first = losses(kind, found, n, key, **options)
