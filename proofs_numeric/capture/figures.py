@@ -12,7 +12,7 @@ from theorykit.common.keys import seed_of
 
 
 def exponent(name):
-    """Return the measure: the exponent of the samples in log(T / T0), a seed."""
+    """Return the measure: the exponent of the samples in log(T / T0), one per seed."""
 
     def measure(key, progress):
         from theorykit.experiments import Setting, capture

@@ -23,7 +23,7 @@ def setting(key):
 
 
 def last_bin(plan, at):
-    """Return the accuracy in the last bin, a seed that has at least 0.95 in the first.
+    """Return the accuracy in the last bin, of each seed that has at least 0.95 in the first.
 
     The paper, too, takes the runs that succeeded; here those that almost did as well.
     """
@@ -34,7 +34,7 @@ def last_bin(plan, at):
 
 
 def beyond(plan, name, positions):
-    """Return the measure: accuracy in the last bin, a seed."""
+    """Return the measure: accuracy in the last bin, one per seed."""
 
     def measure(key, progress):
         from theorykit.experiments import limit
@@ -46,7 +46,7 @@ def beyond(plan, name, positions):
 
 
 def gain(plan, name):
-    """Return the measure: accuracy in the last bin with positions, less that without, a seed."""
+    """Return the measure: accuracy in the last bin with positions, less that without, per seed."""
     measures = [beyond(plan, name, positions) for positions in ("APE", "NoPE")]
 
     def measure(key, progress):

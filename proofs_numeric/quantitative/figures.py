@@ -39,7 +39,7 @@ def trained(which, number, key, values=None, lengths=None, seeds=FEW):
 def flat(which, value, bound=0.25, seeds=FEW):
     """Return the check that the loss no longer moves at the end, trained to 16.
 
-    Measured is the logarithm of the loss at 512 over that at 256, a seed.
+    Measured is the logarithm of the loss at 512 over that at 256, one number per seed.
     """
 
     def measure(key, progress):
@@ -141,7 +141,7 @@ def modp_period():
 
 
 def looked(what, seeds=FEW):
-    """Return the measure: how a network trained to 32 at p = 5 attends at length 64, a seed."""
+    """Return the measure: how a network trained to 32 at p = 5 attends at length 64, per seed."""
 
     def measure(key, progress):
         from theorykit.experiments import quantitative

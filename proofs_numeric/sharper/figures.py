@@ -171,7 +171,7 @@ def compared():
 
 
 def orders(what, degree=None):
-    """Return log10 of what the construction has, over what was learned, a network."""
+    """Return log10 of what the construction has, over what was learned, one per network."""
     rows = [row for row in compared() if degree in (None, row["degree"])]
     return np.log10([row[f"{what} built"] / row[what] for row in rows])
 
