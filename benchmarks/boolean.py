@@ -17,7 +17,6 @@ import numpy as np
 from _timing import alternate, report, spread
 
 from theorykit.subjects import boolean, sharpness
-from theorykit.subjects.boolean import _walsh
 
 
 def processor(run) -> float:
@@ -42,7 +41,7 @@ def main() -> None:
     contestants = {"copy": lambda: copy(table), "transform": lambda: boolean.walsh_hadamard(table)}
     seconds = alternate(contestants, at.rounds)
     cpu = {name: min(processor(run) for _ in range(at.rounds)) for name, run in contestants.items()}
-    passes = _walsh.passes(at.bits)
+    passes = boolean.passes(at.bits)
     share = lambda times: passes * times["copy"] / times["transform"]
 
     with jax.enable_x64(True):

@@ -18,10 +18,7 @@ import numpy as np
 from _timing import alternate, report, spread
 from mpmath import iv
 
-from theorykit.certify import enclose
-from theorykit.certify._enclose import Program
-from theorykit.certify._machine import Machine
-from theorykit.certify._numbers import ball, objects, precision
+from theorykit.certify import Machine, Program, ball, enclose, objects, precision
 
 
 def on_arrays(x):

@@ -74,8 +74,9 @@ def network(width: int, length: int) -> Callable:
 
 def trained(at: argparse.Namespace, width: int, seeds: Any, steps: int, every: int) -> Any:
     make = network(width, at.length)
-    options = dict(steps=steps, every=every, batch=at.batch, length=at.length, progress=False)
-    return training.fit(make, Sums(), optax.adam(1e-3), seeds=seeds, **options)
+    problem = training.OnTask(Sums(), length=at.length, batch=at.batch)
+    options = dict(steps=steps, every=every, seeds=seeds, progress=False)
+    return training.fit(make, problem, optax.adam(1e-3), **options)
 
 
 # In PyTorch -----------------------------------------------------------------------------------

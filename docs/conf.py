@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "docstrings",
+    "paper_table",
 ]
 exclude_patterns = ["_ext"]
 

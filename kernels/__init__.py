@@ -6,7 +6,15 @@ any finite network, `empirical` computes those of one; `template_attention`, `te
 and `template_mlp` are the kernels of strings of tokens, `template_matrix` and `template_expansion`
 what the template paper reads off them; `tangents` is neural-tangents on today's
 JAX (imported when it is asked for).
+
+Kernels of a network take the network, then rows and columns, then options by keyword:
+`InfiniteTransformer(...)(x1, x2)`, `oracle.kernel(network, x1, x2)`, `empirical(network, x1, x2)`,
+`monte_carlo(network, x1, x2)`, all with `get`; those of strings take `(x, y)`, where there are
+scores their `beta` and `gamma`, then options. `key`, `draws`, `replicates` and `progress` mean the
+same everywhere. One set of inputs stands for rows and columns both.
 """
+
+import importlib
 
 from theorykit.kernels import activations as activations
 from theorykit.kernels import attention as attention
@@ -28,15 +36,16 @@ from theorykit.kernels.template_kernels import template_mlp as template_mlp
 from theorykit.kernels.template_kernels import template_transformer as template_transformer
 from theorykit.kernels.transformer import InfiniteTransformer as InfiniteTransformer
 
+_LATER = {"monte_carlo": "finite", "tangents": "tangents"}
+"""Names that come when they are asked for, and their modules: neural-tangents takes seconds."""
 
-def __getattr__(name: str):
-    # neural-tangents takes seconds to import.
-    if name == "monte_carlo":
-        from theorykit.kernels.finite import monte_carlo
 
-        return monte_carlo
-    if name == "tangents":
-        import importlib
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    return module if name == _LATER[name] else getattr(module, name)
 
-        return importlib.import_module("theorykit.kernels.tangents")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -156,9 +156,10 @@ class Quadrature:
     `points`^2 nodes. Accurate to rounding for entire functions of moderate growth;
     a kink (relu) leaves an error of about 1 / points.
 
-    Attributes:
-      phi: the activation, a function of arrays that JAX can differentiate.
-      points: nodes in each direction.
+    **Fields:**
+
+    - `phi`: the activation, a function of arrays that JAX can differentiate.
+    - `points`: nodes in each direction.
     """
 
     phi: Callable[[Array], Array]
@@ -206,8 +207,7 @@ NAMES: dict[str, Activation] = {
 def activation(name: "str | Activation") -> Activation:
     """Return the activation of that name, or the object itself if it has the two duals.
 
-    Raises:
-      ValueError: for an unknown name or an object without the two dual functions.
+    **Raises:** `ValueError` for an unknown name or an object without the two dual functions.
     """
     if isinstance(name, str):
         if name in NAMES:

@@ -1,9 +1,13 @@
 """Attention as a kernel sees it: weights from scores, and one layer of NNGP and NTK.
 
-Another attention mechanism is one more class with these members and its line in `NAMES`.
+There are two mechanisms, softmax and identity, and `mechanism` refuses others: the features of a
+one-token readout and the oracle have the derivatives of these two built in, so that another one
+would get a wrong NTK.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -15,10 +19,11 @@ Array = Any
 class Tokens(NamedTuple):
     """What enters an attention layer, for one pair of inputs.
 
-    Attributes:
-      nngp: (T1, T2) covariance of the tokens.
-      ntk: (T1, T2); `None` stands for "the same as `nngp`", as it is after the embedding.
-      nngp_rows, ntk_rows: their (R1, R2) entries at the tokens whose output is wanted.
+    **Fields:**
+
+    - `nngp`: (T1, T2) covariance of the tokens.
+    - `ntk`: (T1, T2); `None` stands for "the same as `nngp`", as it is after the embedding.
+    - `nngp_rows`, `ntk_rows`: their (R1, R2) entries at the tokens whose output is wanted.
     """
 
     nngp: Array
@@ -72,14 +77,14 @@ class Softmax:
         the values, and from the scores: query and key weights give 2 S o E[Q(S)], the
         layers below give the rest. Q(V)_ab is what the two softmax Jacobians leave of V.
 
-        Args:
-          a1, a2: (R1, N, T1), (R2, N, T2) weights.
-          tokens: what enters the layer.
-          scale2: square of the score scale, a scalar.
-          ntk: whether the NTK is wanted too.
+        **Arguments:**
 
-        Returns:
-          (R1, R2) NNGP, and NTK or None.
+        - `a1`, `a2`: (R1, N, T1), (R2, N, T2) weights.
+        - `tokens`: what enters the layer.
+        - `scale2`: square of the score scale, a scalar.
+        - `ntk`: whether the NTK is wanted too.
+
+        **Returns:** (R1, R2) NNGP, and NTK or None.
         """
         s, w = tokens.nngp, tokens.ntk
         r1, n, t1 = a1.shape
@@ -152,4 +157,18 @@ class Identity:
         return out, out + s_rows * q_w + (2 * s_rows + w_rows) * q_s + s_rows * q_w
 
 
-NAMES: dict[str, Attention] = {"softmax": Softmax(), "identity": Identity()}
+NAMES: Mapping[str, Attention] = MappingProxyType({"softmax": Softmax(), "identity": Identity()})
+
+
+def mechanism(attention: "str | Attention") -> Attention:
+    """Return the mechanism of that name, or the object itself if it is one of them.
+
+    **Raises:** `ValueError` for anything else; a class derived from one of them, too.
+    """
+    known = NAMES.get(attention) if isinstance(attention, str) else attention
+    if type(known) in {type(each) for each in NAMES.values()}:
+        return known
+    raise ValueError(
+        f"attention is one of {', '.join(map(repr, NAMES))}, got {attention!r}; kernels of other "
+        "mechanisms are not available, since their derivatives are not known"
+    )

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from theorykit.kernels import activations, attention, draws
-from theorykit.kernels.attention import Tokens
+from theorykit.kernels import activations, draws
+from theorykit.kernels.attention import Tokens, mechanism
 from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import State, add, attend, layer_norm, mlp, scores, visible
 
@@ -73,17 +73,18 @@ def factor_of(h: State, factor: Array | None, rank: int | None) -> tuple[Array, 
 def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tuple[State, Array]:
     """Carry the (n, T, n, T) state of the whole set through one block.
 
-    Args:
-      net: the network.
-      z: the state that enters.
-      factor: (n, T, r) of what attention sees, or None to compute it.
-      mask: (n, T).
-      key: random key of this layer.
-      plan: draws and what is wanted.
-      first: whether NNGP and NTK are still equal.
+    **Arguments:**
 
-    Returns:
-      The state after the block, zero at padded tokens, and the trace its factor left out.
+    - `net`: the network.
+    - `z`: the state that enters.
+    - `factor`: (n, T, r) of what attention sees, or None to compute it.
+    - `mask`: (n, T).
+    - `key`: random key of this layer.
+    - `plan`: draws and what is wanted.
+    - `first`: whether NNGP and NTK are still equal.
+
+    **Returns:** the state after the block, zero at padded tokens, and the trace its factor left
+    out.
     """
     n, t = z.nngp.shape[:2]
     h = normed(net, z)
@@ -93,7 +94,7 @@ def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tu
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
     layer = partial(
         attend,
-        attention.NAMES[net.attention],
+        mechanism(net.attention),
         h.nngp,
         None if first or not plan.ntk else h.ntk,
         tangent=plan.ntk,
@@ -117,7 +118,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 
     Arguments as in `joint_block`; `pairs` are two arrays of indices.
     """
-    mechanism = attention.NAMES[net.attention]
+    attends = mechanism(net.attention)
     h = normed(net, z)
     factor, left = factor_of(h, factor, plan.rank)
     n, t, r = factor.shape
@@ -140,10 +141,10 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
             at_rows(h.nngp, i, j),
             at_rows(w, i, j),
         )
-        return mechanism.step(a[i], a[j], tokens, scale2, ntk)
+        return attends.step(a[i], a[j], tokens, scale2, ntk)
 
     def block(b):
-        a = mechanism.weights(scores(factor, f_rows, source(b), net.score_scale), allowed)
+        a = attends.weights(scores(factor, f_rows, source(b), net.score_scale), allowed)
         own = jax.lax.map(lambda i: jnp.diagonal(step(a, i, i, False)[0]), jnp.arange(n))
         return *jax.lax.map(lambda ij: step(a, ij[0], ij[1], plan.ntk), pairs), own
 

@@ -26,13 +26,13 @@ def factor(sigma: Array, rank: int | None = None) -> tuple[Array, Array]:
 
     Works for singular matrices: a pivot below rounding ends the rank, its column is zero.
 
-    Args:
-      sigma: (n, n), symmetric positive semidefinite.
-      rank: number of columns of `F`; `n` if not given.
+    **Arguments:**
 
-    Returns:
-      `F` of shape (n, rank), and the trace of `sigma - F F^T` relative to that of `sigma`
-      (a scalar; rounding only, unless `rank` cuts).
+    - `sigma`: (n, n), symmetric positive semidefinite.
+    - `rank`: number of columns of `F`; `n` if not given.
+
+    **Returns:** `F` of shape (n, rank), and the trace of `sigma - F F^T` relative to that of
+    `sigma` (a scalar; rounding only, unless `rank` cuts).
     """
     sigma = jnp.asarray(sigma)
     n = sigma.shape[0]
@@ -76,15 +76,15 @@ def _sobol_bits(dimension: int, draws: int) -> np.ndarray:
 def normals(key: Array, shape: tuple[int, ...], dtype: Any, sampler: str = "independent") -> Array:
     """Draw standard normal scores, `shape[0]` of them, from one key.
 
-    Args:
-      key: a JAX random key.
-      shape: (draws, ...); the Sobol dimension is the product of the rest.
-      dtype: floating dtype of the result.
-      sampler: "independent", or "sobol": scrambled Sobol points (scipy) under a random
-        digital shift, an unbiased estimate with a smaller error for smooth functions.
+    **Arguments:**
 
-    Raises:
-      ValueError: unknown sampler, or more dimensions than Sobol points have.
+    - `key`: a JAX random key.
+    - `shape`: (draws, ...); the Sobol dimension is the product of the rest.
+    - `dtype`: floating dtype of the result.
+    - `sampler`: "independent", or "sobol": scrambled Sobol points (scipy) under a random digital
+      shift, an unbiased estimate with a smaller error for smooth functions.
+
+    **Raises:** `ValueError` for unknown sampler, or more dimensions than Sobol points have.
     """
     if sampler == "independent":
         return jax.random.normal(key, shape, dtype)
@@ -107,10 +107,11 @@ def blocks(
     The numbers depend on the key and `b` alone; whether they are kept or drawn again
     at each call is a matter of memory.
 
-    Args:
-      key, dtype, sampler: as in `normals`.
-      count: number of blocks.
-      shape: (draws in a block, ...).
+    **Arguments:**
+
+    - `key`, `dtype`, `sampler`: as in `normals`.
+    - `count`: number of blocks.
+    - `shape`: (draws in a block, ...).
     """
     if sampler == "independent":
         make = lambda b: normals(jax.random.fold_in(key, b), shape, dtype)
@@ -130,12 +131,12 @@ def conditional(s11: Array, s12: Array, s22: Array, u: Array) -> Array:
     is printed with `Sigma_21` twice and with the whitening transposed; this is the form
     that has the covariance of eq. (7), with pseudo-inverses where a block is singular.
 
-    Args:
-      s11, s12, s22: (T, T) blocks of the token covariance.
-      u: (..., 2, T, T) standard normals.
+    **Arguments:**
 
-    Returns:
-      (..., 2, T, T) scores of both inputs.
+    - `s11`, `s12`, `s22`: (T, T) blocks of the token covariance.
+    - `u`: (..., 2, T, T) standard normals.
+
+    **Returns:** (..., 2, T, T) scores of both inputs.
     """
     s11, s12, s22 = (jnp.asarray(s) for s in (s11, s12, s22))
     l1, _ = factor(s11)

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.kernels.inputs import choice, count, known
+from theorykit.common.arguments import one_of, whole
+from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.result import Kernel
 
 Array = Any
@@ -34,34 +35,32 @@ def empirical(
     other), and what the backward pass of one block keeps. A gradient is computed again in every
     block: n^2 / block of them for n inputs, and n^2 / 2 inner products of all parameters.
 
-    Args:
-      network: an `nnx.Module` that maps one input to outputs (outputs,) or (T, outputs); its
-        `nnx.Param`s are the parameters.
-      x1: (P1, ...) inputs, vectors or token ids.
-      x2: (P2, ...); None means `x1`: exactly symmetric matrices.
-      get: "nngp", "ntk" or both.
-      groups: split the NTK by parameters. True: by the network's attribute that they belong to;
-        or a function of a parameter's path, such as ("blocks", 0, "attention", "query", "weight").
-      block: inputs in a block; None: as many as keep the gradients within 256 MiB.
-      outputs: "trace", the mean over the last output axis; or "full", no mean.
+    **Arguments:**
 
-    Returns:
-      `Kernel` of (P1, P2) arrays in the dtype of the outputs; with other output axes they follow
-      their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is
-      a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`.
+    - `network`: an `nnx.Module` that maps one input to outputs (outputs,) or (T, outputs); its
+      `nnx.Param`s are the parameters.
+    - `x1`: (P1, ...) inputs, vectors or token ids.
+    - `x2`: (P2, ...); None means `x1`: exactly symmetric matrices.
+    - `get`: "nngp", "ntk" or both.
+    - `groups`: split the NTK by parameters. True: by the network's attribute that they belong to;
+      or a function of a parameter's path, such as ("blocks", 0, "attention", "query", "weight").
+    - `block`: inputs in a block; None: as many as keep the gradients within 256 MiB.
+    - `outputs`: "trace", the mean over the last output axis; or "full", no mean.
 
-    Raises:
-      ValueError: no network, no inputs, NaN or infinity in an input, a block below 1, unknown
-        names, a group that is no string.
+    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs; with other output axes
+    they follow their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups
+    `ntk` is a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and
+    `grad`.
+
+    **Raises:** `ValueError` for no network, no inputs, NaN or infinity in an input, a block below
+    1, unknown names, a group that is no string.
     """
     from flax import nnx
 
     if not isinstance(network, nnx.Module):
         raise ValueError(f"network is an nnx.Module, got {type(network).__name__}")
-    get = (get,) if isinstance(get, str) else tuple(get)
-    if not get or set(get) - {"nngp", "ntk"}:
-        raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
-    choice("outputs", outputs, ("trace", "full"))
+    get = wanted(get)
+    one_of("outputs", outputs, ("trace", "full"))
     sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     symbols: Any = getattr(network, "vocabulary", None)
     for x in sides if symbols is not None else []:
@@ -72,7 +71,7 @@ def empirical(
     graph, weights, rest = nnx.split(network, nnx.Param, ...)
     names = _names(weights, groups)
     if block is not None:
-        count("block", block)
+        whole("block", block)
     try:
         hash(graph)
         run: Any = _compiled

@@ -12,6 +12,7 @@ from theorykit.kernels import draws
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
 from theorykit.kernels.features import feature_top
 from theorykit.kernels.inputs import Inputs, known
+from theorykit.kernels.moments import Moments, standard_error
 from theorykit.kernels.pairs import pairwise
 from theorykit.kernels.plan import AT_ONCE, Plan, forms
 from theorykit.kernels.progress import bar
@@ -24,15 +25,6 @@ SPECTRUM = 1024  # rows up to which the smallest eigenvalue is looked for
 _block = jax.jit(joint_block, static_argnames=("plan", "first"))
 _top = jax.jit(joint_top, static_argnames=("plan", "first"))
 _pairs = jax.jit(pairwise, static_argnames=("plan", "layers", "form"))
-
-
-def is_key(key: Any) -> bool:
-    """Whether this is one JAX random key, of the new kind or the old."""
-    if not isinstance(key, (jax.Array, np.ndarray)):
-        return False
-    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-        return key.ndim == 0
-    return key.ndim == 1 and key.dtype == np.uint32
 
 
 def placed(net: Any) -> bool:
@@ -56,16 +48,17 @@ def embed(net: Any, x: Array, mask: Array, positions: bool) -> Array:
 def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], positions: bool, tick):
     """Return one replicate: NNGP, NTK or None, and the trace left out by factors.
 
-    Args:
-      net: the network.
-      x: (n, T, d) rows and columns.
-      mask: (n, T).
-      key: random key of the replicate.
-      n1: number of rows; all inputs are both rows and columns if it is n.
-      plan: draws and what is wanted.
-      form: of the draws in each layer.
-      positions: whether there are learned positions.
-      tick: called with each finished piece of work.
+    **Arguments:**
+
+    - `net`: the network.
+    - `x`: (n, T, d) rows and columns.
+    - `mask`: (n, T).
+    - `key`: random key of the replicate.
+    - `n1`: number of rows; all inputs are both rows and columns if it is n.
+    - `plan`: draws and what is wanted.
+    - `form`: of the draws in each layer.
+    - `positions`: whether there are learned positions.
+    - `tick`: called with each finished piece of work.
     """
     n, t = mask.shape
     values: Any
@@ -157,13 +150,14 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
         left = jnp.max(runs[2])
     else:
         with bar("kernel", plan.replicates, progress) as tick:
-            *mean, left = one(0, tick)
-            square = jax.tree.map(jnp.zeros_like, mean)
+            *first, left = one(0, tick)
+            found = Moments(first)
             tick.replicate()
             for r in range(1, plan.replicates):
                 *value, lost = one(r, tick)
-                mean, square, left = _welford(mean, square, left, value, lost, r + 1)
+                found, left = found.add(value), jnp.maximum(left, lost)
                 tick.replicate()
+        mean, square = found.mean, found.squares
     rectangular_or_psd = n1 < n or form[-1] == "joint"
     stderr, smallest = _errors(mean, square, plan, not rectangular_or_psd)
     kernel = Kernel(
@@ -180,24 +174,15 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
     return restore(inputs, kernel) if net.readout == "tokens" else kernel
 
 
-@partial(jax.jit, donate_argnums=(0, 1))
-def _welford(mean, square, left, value, lost, count):
-    delta = jax.tree.map(lambda v, m: v - m, value, mean)
-    mean = jax.tree.map(lambda m, d: m + d / count, mean, delta)
-    square = jax.tree.map(lambda s, d, v, m: s + d * (v - m), square, delta, value, mean)
-    return mean, square, jnp.maximum(left, lost)
-
-
 @partial(jax.jit, static_argnames=("plan", "spectrum"))
 def _errors(mean, square, plan: Plan, spectrum: bool):
     """Return the standard errors and, for `spectrum`, the smallest relative eigenvalue."""
-    r = plan.replicates
     if plan.exact:
-        stderr = square
-    elif r == 1:
+        stderr = jax.tree.map(jnp.zeros_like, mean)
+    elif plan.replicates == 1:
         stderr = [None, None]
     else:
-        stderr = jax.tree.map(lambda s: jnp.sqrt(s / (r * (r - 1))), square)
+        stderr = standard_error(square, plan.replicates)
     kernels = [k for k in mean if k is not None]
     side = round(kernels[0].size ** 0.5)
     if not spectrum or side > SPECTRUM:

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.kernels import attention, draws
-from theorykit.kernels.attention import Attention
+from theorykit.kernels import draws
+from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.blocks import factor_of, finish, normed, rows_of
 from theorykit.kernels.inputs import known
 from theorykit.kernels.plan import Plan
@@ -59,24 +59,24 @@ def matrix(tiles: list[Array], n: int, n1: int) -> Array:
 
 
 def features(
-    mechanism: Attention, f: Array, f_row: Array, allowed: Array, u: Array, scale: Array, ntk: bool
+    attends: Attention, f: Array, f_row: Array, allowed: Array, u: Array, scale: Array, ntk: bool
 ) -> tuple[Array, Array | None]:
     """Return feature vectors of inputs in a block of draws.
 
-    Args:
-      mechanism: the attention.
-      f: (n, T, r) factor of the token covariance.
-      f_row: (n, r), its row at the token read out.
-      allowed: (n, T), the tokens it may see.
-      u: (B, r, r) normals.
-      scale: beta.
-      ntk: whether the features of the score part of the NTK are wanted.
+    **Arguments:**
 
-    Returns:
-      (n, B r), and (n, B r (r + 1) / 2) or None.
+    - `attends`: the mechanism, softmax: no other has this second moment as its derivative.
+    - `f`: (n, T, r) factor of the token covariance.
+    - `f_row`: (n, r), its row at the token read out.
+    - `allowed`: (n, T), the tokens it may see.
+    - `u`: (B, r, r) normals.
+    - `scale`: beta.
+    - `ntk`: whether the features of the score part of the NTK are wanted.
+
+    **Returns:** (n, B r), and (n, B r (r + 1) / 2) or None.
     """
     n, _, r = f.shape
-    a = mechanism.weights(scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None])  # (n, B, T)
+    a = attends.weights(scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None])  # (n, B, T)
     phi = jnp.einsum("nbt,ntr->nbr", a, f)
     if not ntk:
         return phi.reshape(n, -1), None
@@ -88,9 +88,9 @@ def features(
     return phi.reshape(n, -1), packed.reshape(n, -1)
 
 
-@partial(jax.jit, static_argnames=("mechanism", "n1", "ntk"), donate_argnames=("total",))
+@partial(jax.jit, static_argnames=("attends", "n1", "ntk"), donate_argnames=("total",))
 def accumulate(
-    total: tuple, mechanism: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
+    total: tuple, attends: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
 ) -> tuple:
     """Add a block of draws to the sums of NNGP, score part of the NTK, and variances.
 
@@ -100,7 +100,7 @@ def accumulate(
     panels, pairs = tiling(n, n1)
     # Features panel by panel: arrays that stay in the allocator, and no slices of large ones.
     parts: list[Any] = [
-        features(mechanism, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
+        features(attends, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
     ]
     add = lambda sums, k: [
         s + parts[i][k] @ parts[j][k].T for s, (i, j) in zip(sums, pairs, strict=True)
@@ -113,16 +113,17 @@ def accumulate(
 def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
     """Top block of a one-token readout: NNGP, NTK and the trace left out.
 
-    Args:
-      net: the network.
-      z: (n, T, n, T) state that enters; with `first`, (n, T, r): the factor of the embedding.
-      factor: (n, T, r) of what attention sees, or None to compute it.
-      mask: (n, T).
-      n1: as in `accumulate`.
-      key: random key of the layer.
-      plan: draws and what is wanted.
-      first: whether the embedding comes right before.
-      tick: called with each block's sums.
+    **Arguments:**
+
+    - `net`: the network.
+    - `z`: (n, T, n, T) state that enters; with `first`, (n, T, r): the factor of the embedding.
+    - `factor`: (n, T, r) of what attention sees, or None to compute it.
+    - `mask`: (n, T).
+    - `n1`: as in `accumulate`.
+    - `key`: random key of the layer.
+    - `plan`: draws and what is wanted.
+    - `first`: whether the embedding comes right before.
+    - `tick`: called with each block's sums.
     """
     if first:
         left = jnp.zeros((), factor.dtype)
@@ -135,11 +136,11 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
     row, allowed = factor[on, last], visible(mask, net.causal)[on, last]
     count, size = plan.blocks(n * (r * r if plan.ntk else max(r, t)), BLOCK)
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
-    mechanism = attention.NAMES[net.attention]
+    attends = mechanism(net.attention)
 
     def block(b, total):
         return accumulate(
-            total, mechanism, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
+            total, attends, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
         )
 
     start = lambda: zeros(n, n1, factor.dtype)

@@ -14,36 +14,26 @@ def known(*arrays: Any) -> bool:
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
-def count(name: str, value: Any) -> int:
-    """Return a positive integer.
+def wanted(get: Any) -> tuple[str, ...]:
+    """Return the names of the kernels that are asked for.
 
-    Raises:
-      ValueError: if it is not one.
+    **Raises:** `ValueError` unless they are "nngp", "ntk" or both.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return the value if it is one of the allowed names.
-
-    Raises:
-      ValueError: if it is not.
-    """
-    if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}")
-    return value
+    names = (get,) if isinstance(get, str) else get
+    if not isinstance(names, tuple | list | set) or not names or not set(names) <= {"nngp", "ntk"}:
+        raise ValueError(f'get names "nngp", "ntk" or both, got {names!r}')
+    return tuple(names)
 
 
 class Inputs(NamedTuple):
     """All inputs of a kernel computation as one set.
 
-    Attributes:
-      x: (n, T, d) tokens, zero where padded.
-      mask: (n, T) booleans, true at real tokens.
-      n1: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
-      lengths: T of `x1` and of `x2` as given, before padding or trimming.
+    **Fields:**
+
+    - `x`: (n, T, d) tokens, zero where padded.
+    - `mask`: (n, T) booleans, true at real tokens.
+    - `n1`: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
+    - `lengths`: T of `x1` and of `x2` as given, before padding or trimming.
     """
 
     x: Array
@@ -91,9 +81,8 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     Trailing tokens that are padding in every input are dropped, so that they cost nothing
     and change no draw.
 
-    Raises:
-      ValueError: wrong rank or feature size, a mask of another shape or kind, an input
-        without a real token, NaN or infinity at a real token.
+    **Raises:** `ValueError` for wrong rank or feature size, a mask of another shape or kind, an
+    input without a real token, NaN or infinity at a real token.
     """
     x1 = _tokens("x1", x1)
     mask1 = _mask("mask1", mask1, x1)

@@ -11,8 +11,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from theorykit.common.arguments import whole
 from theorykit.kernels import blocks
-from theorykit.kernels.inputs import choice, count, lay_out
+from theorykit.kernels.attention import Attention, Softmax, mechanism
+from theorykit.kernels.inputs import lay_out, wanted
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
@@ -23,11 +25,12 @@ POINTS = 2**18  # most points of an integral
 def gaussian_points(dimension: int, order: int, points: int = POINTS) -> tuple[Array, Array]:
     """Return nodes (N, dimension) and weights (N,) for a standard normal expectation.
 
-    Args:
-      dimension: of the integral; 0 gives the one empty node.
-      order: Gauss-Hermite nodes in each direction, where order^dimension <= points;
-        otherwise `points * order / 32` Sobol points, rounded down to a power of two.
-      points: most nodes.
+    **Arguments:**
+
+    - `dimension`: of the integral; 0 gives the one empty node.
+    - `order`: Gauss-Hermite nodes in each direction, where order^dimension <= points; otherwise
+      `points * order / 32` Sobol points, rounded down to a power of two.
+    - `points`: most nodes.
     """
     if dimension == 0:
         return np.zeros((1, 0)), np.ones(1)
@@ -47,10 +50,10 @@ def gaussian_points(dimension: int, order: int, points: int = POINTS) -> tuple[A
     return ndtri(np.clip(u, 1e-16, 1 - 1e-16)), np.full(1 << log2, 0.5**log2)
 
 
-def _weights(attention: str, scores: Array) -> tuple[Array, Array]:
+def _weights(softmax: bool, scores: Array) -> tuple[Array, Array]:
     """Return weights (N, T) and their Jacobians (N, T, T) in the scores."""
     eye = np.eye(scores.shape[-1])
-    if attention == "identity":
+    if not softmax:
         return scores, np.broadcast_to(eye, (*scores.shape, scores.shape[-1]))
     e = np.exp(scores - scores.max(-1, keepdims=True))
     a = e / e.sum(-1, keepdims=True)
@@ -61,7 +64,7 @@ def attention_step(
     nngp: Array,
     ntk: Array,
     *,
-    attention: str = "softmax",
+    attention: str | Attention = "softmax",
     score_scale: float = 1.0,
     mask: Array | None = None,
     causal: bool = False,
@@ -69,19 +72,19 @@ def attention_step(
 ) -> tuple[Array, Array]:
     """Carry token kernels of a set of inputs through one attention layer.
 
-    Args:
-      nngp, ntk: (n, T, n, T) float64.
-      attention: "softmax" or "identity".
-      score_scale: beta.
-      mask: (n, T) booleans, true at real tokens.
-      causal: whether a token sees only itself and what stands before it.
-      order: see `gaussian_points`.
+    **Arguments:**
 
-    Returns:
-      NNGP and NTK after the layer, (n, T, n, T), zero at padded tokens.
+    - `nngp`, `ntk`: (n, T, n, T) float64.
+    - `attention`: "softmax", "identity", or one of the two objects of `kernels.attention`.
+    - `score_scale`: beta.
+    - `mask`: (n, T) booleans, true at real tokens.
+    - `causal`: whether a token sees only itself and what stands before it.
+    - `order`: see `gaussian_points`.
 
-    Raises:
-      ValueError: a covariance that is not positive semidefinite, wrong shapes or names.
+    **Returns:** NNGP and NTK after the layer, (n, T, n, T), zero at padded tokens.
+
+    **Raises:** `ValueError` for a covariance that is not positive semidefinite, wrong shapes or
+    names.
     """
     nngp, ntk = np.asarray(nngp, float), np.asarray(ntk, float)
     if nngp.ndim != 4 or nngp.shape != nngp.shape[:2] * 2 or ntk.shape != nngp.shape:
@@ -89,10 +92,10 @@ def attention_step(
             "nngp and ntk have one shape (inputs, tokens, inputs, tokens), "
             f"got {nngp.shape} and {ntk.shape}"
         )
-    choice("attention", attention, ("softmax", "identity"))
+    softmax = isinstance(mechanism(attention), Softmax)
     if not (np.isfinite(ntk).all() and np.isfinite(score_scale)):
         raise ValueError(f"ntk and score_scale must be finite, got score_scale {score_scale!r}")
-    count("order", order)
+    whole("order", order)
     n, t = nngp.shape[:2]
     positive_semidefinite("nngp", nngp.reshape(n * t, n * t))
     mask = np.ones((n, t), bool) if mask is None else np.asarray(mask)
@@ -112,7 +115,7 @@ def attention_step(
             col = np.concatenate([c, e])
             cov = nngp[who, row][:, who, row] * nngp[who, col][:, who, col]
             to = np.eye(col.size)
-            if attention == "softmax":  # only differences matter: one dimension less a row
+            if softmax:  # only differences matter: one dimension less a row
                 to[: c.size] -= to[0]
                 to[c.size :] -= to[c.size]
             values, vectors = np.linalg.eigh(to @ cov @ to.T)
@@ -123,7 +126,7 @@ def attention_step(
             value = np.zeros(4)
             for part in range(0, len(weights), 2**14):
                 drawn = score_scale * nodes[part : part + 2**14] @ root.T
-                value += weights[part : part + 2**14] @ _integrand(attention, drawn, s, w, c.size)
+                value += weights[part : part + 2**14] @ _integrand(softmax, drawn, s, w, c.size)
             s_ab, w_ab = nngp[i, a, j, b], ntk[i, a, j, b]
             q_s, q_w = score_scale**2 * value[2:]
             out[i, a, j, b] = out[j, b, i, a] = value[0]
@@ -133,10 +136,10 @@ def attention_step(
     return out, tangent
 
 
-def _integrand(attention: str, scores: Array, s: Array, w: Array, split: int) -> Array:
+def _integrand(softmax: bool, scores: Array, s: Array, w: Array, split: int) -> Array:
     """Return (N, 4): A1 S A2', A1 W A2', and the score terms Q(S), Q(W) of two rows."""
-    a1, j1 = _weights(attention, scores[:, :split])
-    a2, j2 = _weights(attention, scores[:, split:])
+    a1, j1 = _weights(softmax, scores[:, :split])
+    a2, j2 = _weights(softmax, scores[:, split:])
     values = [np.einsum("nc,ce,ne->n", a1, k, a2, optimize=True) for k in (s, w)]
     moved = np.einsum("nck,ce,nel->nkl", j1, s, j2, optimize=True)
     return np.stack([*values, *(np.einsum("nkl,kl->n", moved, k) for k in (s, w))], -1)
@@ -145,8 +148,8 @@ def _integrand(attention: str, scores: Array, s: Array, w: Array, split: int) ->
 def positive_semidefinite(name: str, matrix: Array) -> None:
     """Check a covariance.
 
-    Raises:
-      ValueError: if it is not symmetric or has an eigenvalue below rounding, with that value.
+    **Raises:** `ValueError` if it is not symmetric or has an eigenvalue below rounding, with that
+    value.
     """
     matrix = np.asarray(matrix)
     if not np.isfinite(matrix).all():
@@ -165,31 +168,35 @@ def positive_semidefinite(name: str, matrix: Array) -> None:
 
 
 def kernel(
-    net: Any,
+    network: Any,
     x1: Array,
     x2: Array | None = None,
     *,
+    get: tuple[str, ...] | str = ("nngp", "ntk"),
     mask1: Array | None = None,
     mask2: Array | None = None,
     order: int = 24,
 ) -> Kernel:
     """Return the kernels of an `InfiniteTransformer`, computed without random numbers.
 
-    Args:
-      net: the network.
-      x1, x2, mask1, mask2: as for the network itself.
-      order: see `gaussian_points`.
+    **Arguments:**
 
-    Returns:
-      `Kernel` of float64 arrays; in place of standard errors, the change from two thirds of
-      `order` to `order`.
+    - `network`: the network.
+    - `x1`, `x2`, `get`, `mask1`, `mask2`: as for the network itself.
+    - `order`: see `gaussian_points`.
+
+    **Returns:** `Kernel` of float64 arrays; in place of standard errors, the change from two thirds
+    of `order` to `order`.
     """
+    get = wanted(get)
     with jax.enable_x64(True):
         to_float = lambda x: None if x is None else np.asarray(x, float)
         inputs = lay_out(to_float(x1), to_float(x2), mask1, mask2)
-        coarse, fine = (_recursion(net, inputs, m) for m in (2 * order // 3, order))
+        coarse, fine = (_recursion(network, inputs, m) for m in (2 * order // 3, order))
     change = [np.abs(f - c) for f, c in zip(fine, coarse, strict=True)]
-    return Kernel(fine[0], fine[1], change[0], change[1], draws=0, draw="oracle")
+    values = {"nngp": fine[0], "nngp_stderr": change[0]} if "nngp" in get else {}
+    values |= {"ntk": fine[1], "ntk_stderr": change[1]} if "ntk" in get else {}
+    return Kernel(**values, draw="oracle")
 
 
 def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:

@@ -1,13 +1,15 @@
 """Blocks of the network on one pair of inputs at a time, each pair with its own factor."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
-from theorykit.kernels import attention, draws
-from theorykit.kernels.attention import Tokens
+from theorykit.kernels import draws
+from theorykit.kernels.attention import Tokens, mechanism
 from theorykit.kernels.blocks import (
     average,
     finish,
@@ -19,8 +21,6 @@ from theorykit.kernels.blocks import (
 )
 from theorykit.kernels.plan import PAIR_BLOCK, Plan
 from theorykit.kernels.recursion import State, scores, visible
-
-Array = Any
 
 
 class Pair(NamedTuple):
@@ -42,54 +42,80 @@ def hide(z: State, m1: Array, m2: Array) -> State:
     return State(z.nngp * real, ntk, z.var1 * m1[:, None], z.var2 * m2)
 
 
-def attend_pair(net, h: Pair, f, rows, sees, same, source, count, size, plan: Plan, first, top):
-    """Carry a pair through attention; in the top block only `rows`, and only their variances.
+class Queries(NamedTuple):
+    """The tokens of a pair that attend.
 
-    Args:
-      net: the network.
-      h: what attention sees.
-      f: (2, T, r) factor of the covariance of both inputs' tokens, or None to draw by the
-        conditional sampler.
-      rows: for each input, the R tokens that attend.
-      sees: (2, R, T) booleans.
-      same: whether the two inputs are one.
-      source: gives a block of `size` draws; there are `count`.
-      plan: what is wanted.
-      first: whether NNGP and NTK are still equal.
-      top: whether this is the top block.
+    **Fields:** `rows`, for each input the numbers of R tokens; `sees`, (2, R, T), which tokens
+    these may see; `same`, whether the two inputs are one.
     """
-    mechanism = attention.NAMES[net.attention]
-    r1, r2 = rows
+
+    rows: tuple[Int[Array, " rows"], Int[Array, " rows"]]
+    sees: Bool[Array, "2 rows tokens"]
+    same: Bool[Array, ""]
+
+
+class Layer(NamedTuple):
+    """A layer's draws, the same for all pairs, and where it stands.
+
+    **Fields:** `source`, which gives one of `count` blocks of `size` draws; `first`, whether NNGP
+    and NTK are still equal; `top`, whether it is the last.
+    """
+
+    source: Callable[[Any], Float[Array, "size ..."]]
+    count: int
+    size: int
+    first: bool
+    top: bool
+
+
+def attend_pair(
+    net: Any, plan: Plan, layer: Layer, h: Pair, f: Array | None, queries: Queries
+) -> Any:
+    """Carry a pair through attention; in the top block only its rows, and only their variances.
+
+    **Arguments:**
+
+    - `net`: the network.
+    - `plan`: what is wanted.
+    - `layer`: the draws.
+    - `h`: what attention sees.
+    - `f`: (2, T, r) factor of the covariance of both inputs' tokens, or None to draw by the
+      conditional sampler.
+    - `queries`: the tokens that attend.
+
+    **Returns:** a `Pair`; in the top block the `State` between the two inputs.
+    """
+    attends = mechanism(net.attention)
+    r1, r2 = queries.rows
     at_rows = lambda k: None if k is None else k[r1][:, r2]
-    s, w = h.z12.nngp, None if first else h.z12.ntk
+    s, w = h.z12.nngp, None if layer.first else h.z12.ntk
     tokens = Tokens(s, w, at_rows(s), at_rows(w))
     scale2 = jnp.asarray(net.score_scale, s.dtype) ** 2
     own_s = h.z11.nngp, h.z22.nngp
 
     def block(b):
+        u = layer.source(b)
         if f is None:
-            drawn = draws.conditional(own_s[0], s, own_s[1], source(b))
+            drawn = draws.conditional(own_s[0], s, own_s[1], u)
             drawn = jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]]).transpose(0, 2, 1, 3)
             drawn = net.score_scale * drawn
         else:
-            f_rows = jnp.stack([f[0][r1], f[1][r2]])
-            drawn = scores(f, f_rows, source(b), net.score_scale)
-        a = mechanism.weights(drawn, sees[:, :, None])
-        if top:
-            own = [jnp.einsum("anc,anc->a", a[i] @ own_s[i], a[i]) / size for i in (0, 1)]
+            drawn = scores(f, jnp.stack([f[0][r1], f[1][r2]]), u, net.score_scale)
+        a = attends.weights(drawn, queries.sees[:, :, None])
+        if layer.top:
+            own = [jnp.einsum("anc,anc->a", a[i] @ own_s[i], a[i]) / layer.size for i in (0, 1)]
         else:
-            own = [
-                mechanism.step(a[i], a[i], Tokens(own_s[i], None, own_s[i], None), scale2, False)[0]
-                for i in (0, 1)
-            ]
-        return *mechanism.step(a[0], a[1], tokens, scale2, plan.ntk), *own
+            each = [Tokens(k, None, k, None) for k in own_s]
+            own = [attends.step(a[i], a[i], each[i], scale2, False)[0] for i in (0, 1)]
+        return *attends.step(a[0], a[1], tokens, scale2, plan.ntk), *own
 
     zero = jnp.zeros((r1.size, r2.size), s.dtype)
-    own = (jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)) if top else (zero, zero)
-    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), count)
-    v1, v2 = own if top else map(jnp.diagonal, own)
-    z12 = State(on_diagonal(s, v1, same), w, v1[:, None], v2)
-    if top:
+    ones = jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)
+    own = ones if layer.top else (zero, zero)
+    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), layer.count)
+    v1, v2 = own if layer.top else map(jnp.diagonal, own)
+    z12 = State(on_diagonal(s, v1, queries.same), w, v1[:, None], v2)
+    if layer.top:
         return z12
     return Pair(z12, State(own[0], None, v1[:, None], v1), State(own[1], None, v2[:, None], v2))
 
@@ -97,16 +123,17 @@ def attend_pair(net, h: Pair, f, rows, sees, same, source, count, size, plan: Pl
 def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int, form: str):
     """Return the readouts of pairs after the last `layers` blocks.
 
-    Args:
-      net: the network.
-      z: (n, T, n, T) state of the set after joint layers; None: start from the embedding.
-      f0: (n, T, r) factor of the embedding.
-      mask: (n, T).
-      pairs: two arrays of indices.
-      key: random key; all pairs see the same normals.
-      plan: draws and what is wanted.
-      layers: number of blocks.
-      form: "pairwise" or "conditional".
+    **Arguments:**
+
+    - `net`: the network.
+    - `z`: (n, T, n, T) state of the set after joint layers; None: start from the embedding.
+    - `f0`: (n, T, r) factor of the embedding.
+    - `mask`: (n, T).
+    - `pairs`: two arrays of indices.
+    - `key`: random key; all pairs see the same normals.
+    - `plan`: draws and what is wanted.
+    - `layers`: number of blocks.
+    - `form`: "pairwise" or "conditional".
     """
     n, t = mask.shape
     rows_all, sees_all = rows_of(net, mask), visible(mask, net.causal)
@@ -115,13 +142,14 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     rank = min(f0.shape[-1], 2 * t) if z is None else 2 * t
     count, size = plan.blocks(4 * t * t, PAIR_BLOCK)
 
-    def source(layer: int):
-        r = rank if layer == 0 else 2 * t
+    def laid(number: int) -> Layer:
+        r = rank if number == 0 else 2 * t
         shape = (size, 2, t, t) if form == "conditional" else (size, r, r)
-        layer_key = jax.random.fold_in(key, layer)
-        return draws.blocks(layer_key, count, shape, f0.dtype, plan.sampler)
+        layer_key = jax.random.fold_in(key, number)
+        source = draws.blocks(layer_key, count, shape, f0.dtype, plan.sampler)
+        return Layer(source, count, size, number == 0 and z is None, number == layers - 1)
 
-    sources = [source(layer) for layer in range(layers)]
+    stack = [laid(number) for number in range(layers)]
 
     def state(i, j, ntk) -> State:
         if z is not None:
@@ -131,10 +159,10 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         v1, v2 = (jnp.sum(f0[k] ** 2, -1) for k in (i, j))
         return State(s, s if ntk else None, v1[:, None], v2)
 
-    def factor(h: Pair, i, j, layer: int):
+    def factor(h: Pair, i, j, layer: Layer):
         if form == "conditional":
             return None
-        if layer == 0 and z is None and rank < 2 * t:
+        if layer.first and rank < 2 * t:
             return jnp.stack([f_first[i], f_first[j]])
         s11, s12, s22 = h.z11.nngp, h.z12.nngp, h.z22.nngp
         return draws.factor(jnp.block([[s11, s12], [s12.T, s22]]))[0].reshape(2, t, -1)
@@ -142,17 +170,14 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     def pair(ij):
         i, j = ij
         on = Pair(state(i, j, plan.ntk), state(i, i, False), state(j, j, False))
-        for layer in range(layers):
-            top, first = layer == layers - 1, layer == 0 and z is None
-            chosen = rows_all if top else every
+        for layer in stack:
+            chosen = rows_all if layer.top else every
             rows = chosen[i], chosen[j]
             sees = jnp.stack([sees_all[i][rows[0]], sees_all[j][rows[1]]])
             h = on.map(partial(normed, net))
             f = factor(h, i, j, layer)
-            y = attend_pair(
-                net, h, f, rows, sees, i == j, sources[layer], count, size, plan, first, top
-            )
-            if not top:
+            y = attend_pair(net, plan, layer, h, f, Queries(rows, sees, i == j))
+            if not layer.top:
                 m1, m2 = mask[i], mask[j]
                 done = on.map(partial(finish, net), y)
                 on = Pair(hide(done.z12, m1, m2), hide(done.z11, m1, m1), hide(done.z22, m2, m2))

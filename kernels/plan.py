@@ -40,13 +40,14 @@ def forms(
     A layer is joint (one set of scores for all inputs) or pairwise. Joint layers come first:
     once pairs are drawn apart they stay apart, each carrying its own covariance.
 
-    Args:
-      net: the network.
-      plan: what is wanted.
-      n: inputs, rows and columns together.
-      pairs: pairs wanted.
-      t: tokens an input.
-      r: columns of the embedding's factor.
+    **Arguments:**
+
+    - `net`: the network.
+    - `plan`: what is wanted.
+    - `n`: inputs, rows and columns together.
+    - `pairs`: pairs wanted.
+    - `t`: tokens an input.
+    - `r`: columns of the embedding's factor.
     """
     chosen: list[str] = []
     total = 0.0

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import cho_factor, cho_solve
 
 from theorykit.kernels.inputs import known
 
@@ -13,12 +14,13 @@ Array = Any
 class Prediction(NamedTuple):
     """A prediction and how well the linear system behind it was conditioned.
 
-    Attributes:
-      mean: (P*, ...) predicted outputs.
-      covariance: (P*, P*) posterior covariance, or None.
-      alpha: (P, ...) coefficients: `mean = K_* alpha`.
-      jitter: what was added to the diagonal besides the ridge (what was asked for; never more).
-      condition: condition number of the matrix that was inverted.
+    **Fields:**
+
+    - `mean`: (P*, ...) predicted outputs.
+    - `covariance`: (P*, P*) posterior covariance, or None.
+    - `alpha`: (P, ...) coefficients: `mean = K_* alpha`.
+    - `jitter`: what was added to the diagonal besides the ridge (what was asked for; never more).
+    - `condition`: condition number of the matrix that was inverted.
     """
 
     mean: Array
@@ -93,19 +95,19 @@ def ridge(
 ) -> Prediction:
     """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
 
-    Args:
-      k_train: (P, P) kernel of the training inputs, positive semidefinite.
-      y: (P,) or (P, outputs) targets.
-      k_test: (P*, P) kernel between test and training inputs.
-      ridge: kappa >= 0.
-      jitter: added to the diagonal as well, and reported; nothing is added unasked.
+    **Arguments:**
 
-    Returns:
-      `Prediction` without a covariance. Works under `jit` and `grad`; values are then not checked.
+    - `k_train`: (P, P) kernel of the training inputs, positive semidefinite.
+    - `y`: (P,) or (P, outputs) targets.
+    - `k_test`: (P*, P) kernel between test and training inputs.
+    - `ridge`: kappa >= 0.
+    - `jitter`: added to the diagonal as well, and reported; nothing is added unasked.
 
-    Raises:
-      ValueError: shapes that do not fit, NaN, a negative ridge, a kernel that is not positive
-        semidefinite, or one that is singular with no ridge.
+    **Returns:** `Prediction` without a covariance. Works under `jit` and `grad`; values are then
+    not checked.
+
+    **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
+    positive semidefinite, or one that is singular with no ridge.
     """
     k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
     return Prediction(k_test @ alpha, None, alpha, jitter, condition)
@@ -116,16 +118,15 @@ def gp_posterior(
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
-    Args:
-      k_train, y, k_test, jitter: as for `ridge`.
-      k_test_test: (P*, P*) kernel of the test inputs.
-      noise: variance of the observation noise, at least 0.
+    **Arguments:**
 
-    Returns:
-      `Prediction` with the posterior covariance of the noiseless outputs.
+    - `k_train`, `y`, `k_test`, `jitter`: as for `ridge`.
+    - `k_test_test`: (P*, P*) kernel of the test inputs.
+    - `noise`: variance of the observation noise, at least 0.
 
-    Raises:
-      ValueError: as `ridge`.
+    **Returns:** `Prediction` with the posterior covariance of the noiseless outputs.
+
+    **Raises:** `ValueError` as `ridge`.
     """
     k_test_test = jnp.asarray(k_test_test)
     k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
@@ -144,34 +145,39 @@ def gradient_flow(
 ) -> Array:
     """Mean prediction of a linearised network after gradient flow on the squared error.
 
-    neural-tangents' `predict.gradient_descent_mse`, for the loss mean((f - y)^2) / 2 from f = 0.
+    Of the loss mean((f - y)^2) / 2, from f = 0: what is left of the error along an eigenvector of
+    the kernel with eigenvalue l after the time t is exp(-l t / y.size) of it.
 
-    Args:
-      k_train: (P, P) NTK of the training inputs.
-      y: (P,) or (P, outputs) targets.
-      k_test: (P*, P) NTK between test and training inputs.
-      time: training time, None for its end.
-      learning_rate: step size that the time is counted in.
+    **Arguments:**
 
-    Returns:
-      (P*,) or (P*, outputs).
+    - `k_train`: (P, P) NTK of the training inputs.
+    - `y`: (P,) or (P, outputs) targets.
+    - `k_test`: (P*, P) NTK between test and training inputs.
+    - `time`: training time, None for its end.
+    - `learning_rate`: step size that the time is counted in.
 
-    Raises:
-      ValueError: as `ridge`; a negative time or step; a singular kernel with `time=None`.
+    **Returns:** (P*,) or (P*, outputs).
+
+    **Raises:** `ValueError` as `ridge`; a negative time or step; a singular kernel with
+    `time=None`.
     """
-    from theorykit.kernels.tangents import nt
-
     if time is not None:
         _number("time", time)
     _number("learning_rate", learning_rate)
-    k_train, y, k_test, values, _, slack = _system(k_train, y, k_test)
+    k_train, y, k_test, values, vectors, slack = _system(k_train, y, k_test)
     if time is None and known(values) and float(values[0]) <= slack:
         raise ValueError(
             "the training kernel is singular to rounding (smallest eigenvalue "
             f"{float(values[0]):.3g}), so training has no end; give a time"
         )
     columns = y.reshape(y.shape[0], -1)
-    predict = nt.predict.gradient_descent_mse(jnp.asarray(k_train), columns, learning_rate)
-    zero = jnp.zeros((k_test.shape[0], columns.shape[1]), columns.dtype)
-    _, mean = predict(time, jnp.zeros_like(columns), zero, jnp.asarray(k_test))
-    return mean.reshape(k_test.shape[0], *y.shape[1:])
+    if time is None:
+        alpha = cho_solve(cho_factor(k_train), columns)
+    else:
+        # What is learned along an eigenvector, over its eigenvalue; nothing where that is 0 or,
+        # by rounding, below: the test kernel has no part there either.
+        positive = values > 0
+        rates = jnp.where(positive, values, 1.0)
+        learned = jnp.where(positive, -jnp.expm1(-rates * (time * learning_rate / y.size)), 0.0)
+        alpha = vectors @ ((learned / rates)[:, None] * (vectors.T @ columns))
+    return (k_test @ alpha).reshape(k_test.shape[0], *y.shape[1:])

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Activation
-from theorykit.kernels.attention import Attention, Tokens
+from theorykit.kernels.attention import Attention, Tokens, mechanism
 
 Array = Any
 
@@ -20,10 +20,11 @@ Array = Any
 class State(NamedTuple):
     """Kernels between row and column tokens, with the variances of both.
 
-    Attributes:
-      nngp: (..., R1, R2) covariance, or (n, T, n, T) for a set.
-      ntk: tangent kernel of the same shape; `None` if not wanted.
-      var1, var2: variances of row and column tokens, to broadcast against `nngp`.
+    **Fields:**
+
+    - `nngp`: (..., R1, R2) covariance, or (n, T, n, T) for a set.
+    - `ntk`: tangent kernel of the same shape; `None` if not wanted.
+    - `var1`, `var2`: variances of row and column tokens, to broadcast against `nngp`.
     """
 
     nngp: Array
@@ -64,12 +65,12 @@ def add(a: State, b: State) -> State:
 def visible(mask: Array, causal: bool) -> Array:
     """Return which tokens a token may see.
 
-    Args:
-      mask: (n, T) booleans, false for padding.
-      causal: a token sees itself and what stands before it.
+    **Arguments:**
 
-    Returns:
-      (n, T, T) booleans; no row and no column of a padded token is visible.
+    - `mask`: (n, T) booleans, false for padding.
+    - `causal`: a token sees itself and what stands before it.
+
+    **Returns:** (n, T, T) booleans; no row and no column of a padded token is visible.
     """
     t = mask.shape[-1]
     allowed = mask[:, :, None] & mask[:, None, :]
@@ -79,14 +80,14 @@ def visible(mask: Array, causal: bool) -> Array:
 def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
     """Return score draws `scale F_rows U F^T`.
 
-    Args:
-      f: (n, T, r) factor of the token covariance.
-      f_rows: (n, R, r), its rows at the tokens that attend.
-      u: (N, r, r) normals.
-      scale: the score scale beta.
+    **Arguments:**
 
-    Returns:
-      (n, R, N, T).
+    - `f`: (n, T, r) factor of the token covariance.
+    - `f_rows`: (n, R, r), its rows at the tokens that attend.
+    - `u`: (N, r, r) normals.
+    - `scale`: the score scale beta.
+
+    **Returns:** (n, R, N, T).
     """
     n, r_rows, r = f_rows.shape
     draws = u.shape[0]
@@ -98,7 +99,7 @@ def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
 
 
 def attend(
-    attention: Attention,
+    attention: str | Attention,
     nngp: Array,
     ntk: Array | None,
     u: Array,
@@ -111,29 +112,32 @@ def attend(
 ) -> tuple[Array, Array | None]:
     """Carry the kernels of a set of inputs through one attention layer, with joint draws.
 
-    Args:
-      attention: the mechanism, e.g. `attention.Softmax()`.
-      nngp: (n, T, n, T) token covariance, positive semidefinite as an (n T, n T) matrix.
-      ntk: the NTK in the same shape; None where it equals `nngp`, as after an embedding.
-      u: (N, r, r) standard normals, r the columns of the factor (n T if it is not given).
-      tangent: whether the NTK is wanted too.
-      score_scale: beta.
-      mask: (n, T) booleans; all true if not given.
-      causal: whether a token sees only itself and what stands before it.
-      factor: (n, T, r) with `nngp = F F^T`; computed by pivoted Cholesky if not given.
+    **Arguments:**
 
-    Returns:
-      NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
-      None unless `tangent`.
+    - `attention`: "softmax", "identity", or one of the two objects of `kernels.attention`.
+    - `nngp`: (n, T, n, T) token covariance, positive semidefinite as an (n T, n T) matrix.
+    - `ntk`: the NTK in the same shape; None where it equals `nngp`, as after an embedding.
+    - `u`: (N, r, r) standard normals, r the columns of the factor (n T if it is not given).
+    - `tangent`: whether the NTK is wanted too.
+    - `score_scale`: beta.
+    - `mask`: (n, T) booleans; all true if not given.
+    - `causal`: whether a token sees only itself and what stands before it.
+    - `factor`: (n, T, r) with `nngp = F F^T`; computed by pivoted Cholesky if not given.
+
+    **Returns:** NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
+    None unless `tangent`.
+
+    **Raises:** `ValueError` for another mechanism.
     """
+    attends = mechanism(attention)
     nngp, ntk = jnp.asarray(nngp), None if ntk is None else jnp.asarray(ntk)
     n, t = nngp.shape[:2]
     if factor is None:
         flat, _ = _draws.factor(nngp.reshape(n * t, n * t))
         factor = flat.reshape(n, t, -1)
     mask = jnp.ones((n, t), bool) if mask is None else mask
-    a = attention.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, :, None])
-    if not tangent and not attention.exact:
+    a = attends.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, :, None])
+    if not tangent and not attends.exact:
         # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
         phi = jnp.einsum("ianc,icr->ianr", a, factor).reshape(n * t, -1)
         return (phi @ phi.T).reshape(n, t, n, t) / u.shape[0], None
@@ -144,7 +148,7 @@ def attend(
         i, j = ij
         s = nngp[i, :, j]
         w = None if ntk is None else ntk[i, :, j]
-        return attention.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
+        return attends.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
 
     nngp, ntk = jax.lax.map(pair, (i, j))
     return fill(nngp, n), None if ntk is None else fill(ntk, n)

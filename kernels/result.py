@@ -8,20 +8,21 @@ Array = Any
 class Kernel(NamedTuple):
     """Kernel values with the Monte-Carlo error they carry.
 
-    Attributes:
-      nngp: covariance of the outputs at initialisation, or `None` if not asked for.
-      ntk: neural tangent kernel, or `None` if not asked for.
-      nngp_stderr: standard error of `nngp`, entry by entry, from the spread of the
-        replicates; zero for an exact kernel, `None` when there is one replicate.
-      ntk_stderr: the same for `ntk`.
-      draws: number of draws in each replicate (0: exact).
-      replicates: number of independent estimates that were averaged.
-      draw: which form of score draws gave it: "joint", "pairwise", "conditional",
-        a mixture such as "joint, pairwise" (one a layer), "networks" (finite ones), or "exact".
-      smallest_eigenvalue: of the NNGP and the NTK Gram matrix relative to the largest,
-        where the draw does not guarantee a positive semidefinite one; None above 1,024 rows.
-      leftover: trace of the covariance that a low-rank factor left out, relative to
-        the whole trace, the largest over layers and inputs.
+    **Fields:**
+
+    - `nngp`: covariance of the outputs at initialisation, or `None` if not asked for.
+    - `ntk`: neural tangent kernel, or `None` if not asked for.
+    - `nngp_stderr`: standard error of `nngp`, entry by entry, from the spread of the replicates;
+      zero for an exact kernel, `None` when there is one replicate.
+    - `ntk_stderr`: the same for `ntk`.
+    - `draws`: number of draws in each replicate (0: exact).
+    - `replicates`: number of independent estimates that were averaged.
+    - `draw`: which form of score draws gave it: "joint", "pairwise", "conditional", a mixture such
+      as "joint, pairwise" (one a layer), "networks" (finite ones), or "exact".
+    - `smallest_eigenvalue`: of the NNGP and the NTK Gram matrix relative to the largest, where the
+      draw does not guarantee a positive semidefinite one; None above 1,024 rows.
+    - `leftover`: trace of the covariance that a low-rank factor left out, relative to the whole
+      trace, the largest over layers and inputs.
     """
 
     nngp: Array | None = None

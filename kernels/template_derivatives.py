@@ -30,9 +30,10 @@ def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fracti
     d^gamma/d gamma^gamma of appendix F.1. A coefficient is a dictionary from the power of k to
     the number before it: {-6: 24} is 24 / k^6.
 
-    Args:
-      beta, gamma: orders, whole numbers of at least 0. Odd ones have no monomial. The work grows
-        like (beta / 2 + 1)! times a power; (6, 4) takes seconds.
+    **Arguments:**
+
+    - `beta`, `gamma`: orders, whole numbers of at least 0. Odd ones have no monomial. The work
+      grows like (beta / 2 + 1)! times a power; (6, 4) takes seconds.
     """
     for name, order in {"beta": beta, "gamma": gamma}.items():
         if isinstance(order, bool) or not isinstance(order, int) or order < 0:
@@ -62,12 +63,12 @@ def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fracti
 def template_derivative(x: Sequence[Any], y: Sequence[Any], beta: int, gamma: int) -> Fraction:
     """Return a derivative of the attention kernel of two strings at beta = gamma = 0, exactly.
 
-    Args:
-      x, y: two strings of the same length: sequences of tokens of any kind that compare.
-      beta, gamma: the orders, as in `template_expansion`.
+    **Arguments:**
 
-    Raises:
-      ValueError: strings of different lengths.
+    - `x`, `y`: two strings of the same length: sequences of tokens of any kind that compare.
+    - `beta`, `gamma`: the orders, as in `template_expansion`.
+
+    **Raises:** `ValueError` for strings of different lengths.
     """
     return evaluate(template_expansion(beta, gamma), x, y)
 

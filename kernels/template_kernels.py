@@ -19,11 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.common.arguments import whole
+from theorykit.common.keys import is_key
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
-from theorykit.kernels.engine import is_key
 from theorykit.kernels.features import matrix, tiling, zeros
-from theorykit.kernels.inputs import count, known
+from theorykit.kernels.inputs import known
+from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
@@ -36,13 +38,14 @@ DENSE = 24  # a place in a pair costs as much as this many multiply-adds of a ma
 class TemplateMatrix(NamedTuple):
     """The matrix N of a set of templates (template paper, eqs. 11-12).
 
-    Attributes:
-      matrix: (r, r), entry (i, j) the kernel of templates i and j under maps without a common
-        symbol.
-      stderr: (r, r) standard errors, or zeros for an exact kernel; None with one replicate.
-      singular_values: (r,), largest first.
-      smallest: an interval for the smallest one, by Weyl's inequality from confidence intervals
-        of all entries at once; of no width for an exact kernel.
+    **Fields:**
+
+    - `matrix`: (r, r), entry (i, j) the kernel of templates i and j under maps without a common
+      symbol.
+    - `stderr`: (r, r) standard errors, or zeros for an exact kernel; None with one replicate.
+    - `singular_values`: (r,), largest first.
+    - `smallest`: an interval for the smallest one, by Weyl's inequality from confidence intervals
+      of all entries at once; of no width for an exact kernel.
     """
 
     matrix: Array
@@ -54,13 +57,14 @@ class TemplateMatrix(NamedTuple):
 class Places(NamedTuple):
     """Where the tokens of a set of strings stand, laid out for `_replicate`.
 
-    Attributes:
-      names: (u,) ids of the symbols, padded; tokens: (n, k), their numbers.
-      dense: (h,) numbers of the symbols that have a feature of their own.
-      alone: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
-        its feature is that of the position.
-      pairs: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
-        once; cells: (2, p) entries of the matrix that they add to, beyond its end for padding.
+    **Fields:**
+
+    - `names`: (u,) ids of the symbols, padded; tokens: (n, k), their numbers.
+    - `dense`: (h,) numbers of the symbols that have a feature of their own.
+    - `alone`: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
+      its feature is that of the position.
+    - `pairs`: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
+      once; cells: (2, p) entries of the matrix that they add to, beyond its end for padding.
     """
 
     names: Array
@@ -87,22 +91,21 @@ def template_attention(
     It is what `InfiniteTransformer(activation="identity", positions=gamma)` computes at the last
     token, at the score scale beta / sqrt(1 + gamma^2) (appendix H), for any number of symbols.
 
-    Args:
-      x: (P1, k) token ids, whole numbers from 0 to 2^32 - 1.
-      y: (P2, k); None means `x`, and an exactly symmetric, positive semidefinite matrix.
-      beta: inverse temperature; gamma: scale of the positions. Kernels can be differentiated in
-        both; the tokens must be known.
-      key: JAX random key; every number follows from it. With one key, the kernels of x with x and
-        with y are blocks of one Gram matrix.
-      draws: draws in each replicate; replicates: independent estimates that are averaged.
-      progress: as for `InfiniteTransformer`.
+    **Arguments:**
 
-    Returns:
-      `Kernel` with `nngp` (P1, P2) and its standard error.
+    - `x`: (P1, k) token ids, whole numbers from 0 to 2^32 - 1.
+    - `y`: (P2, k); None means `x`, and an exactly symmetric, positive semidefinite matrix.
+    - `beta`: inverse temperature; gamma: scale of the positions. Kernels can be differentiated in
+      both; the tokens must be known.
+    - `key`: JAX random key; every number follows from it. With one key, the kernels of x with x and
+      with y are blocks of one Gram matrix.
+    - `draws`: draws in each replicate; replicates: independent estimates that are averaged.
+    - `progress`: as for `InfiniteTransformer`.
 
-    Raises:
-      ValueError: for arrays of another shape or kind; strings that do not end with the same token,
-        or hold it elsewhere; counts below 1; a beta or gamma that is NaN or infinite.
+    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error.
+
+    **Raises:** `ValueError` for arrays of another shape or kind; strings that do not end with the
+    same token, or hold it elsewhere; counts below 1; a beta or gamma that is NaN or infinite.
     """
     return _estimate(x, y, beta, gamma, None, key, draws, replicates, progress)
 
@@ -124,16 +127,17 @@ def template_transformer(
     Each replicate is a nonlinear function of an average over draws, so the mean has a bias of order
     1 / draws, which the standard error does not show.
 
-    Args:
-      x, y, beta, gamma, key, draws, replicates, progress: as for `template_attention`.
-      activation: a name, or an object with dual functions: `activations.Cos(b1, b2)` is the paper's
-        cos(b1 t + b2).
+    **Arguments:**
 
-    Returns:
-      `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite for y = None.
+    - `x`, `y`, `beta`, `gamma`, `key`, `draws`, `replicates`, `progress`: as for
+      `template_attention`.
+    - `activation`: a name, or an object with dual functions: `activations.Cos(b1, b2)` is the
+      paper's cos(b1 t + b2).
 
-    Raises:
-      ValueError: as `template_attention`, or for an unknown activation.
+    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite for y =
+    None.
+
+    **Raises:** `ValueError` as `template_attention`, or for an unknown activation.
     """
     phi = activations.activation(activation)
     return _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress)
@@ -153,17 +157,17 @@ def template_mlp(
     An inner-product kernel (template paper, remark I.6): a function of the share of positions at
     which two strings agree, which is the first layer's covariance up to `sigma_w`, `sigma_b`.
 
-    Args:
-      x, y: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
-      activation: a name or an object with dual functions; depth: hidden layers.
-      sigma_w, sigma_b: scale of weights and biases.
+    **Arguments:**
 
-    Raises:
-      ValueError: for arrays of another shape or kind, an unknown activation, or a scale that
-        is NaN or infinite.
+    - `x`, `y`: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
+    - `activation`: a name or an object with dual functions; depth: hidden layers.
+    - `sigma_w`, `sigma_b`: scale of weights and biases.
+
+    **Raises:** `ValueError` for arrays of another shape or kind, an unknown activation, or a scale
+    that is NaN or infinite.
     """
     phi = activations.activation(activation)
-    count("depth", depth)
+    whole("depth", depth)
     _require_finite(sigma_w=sigma_w, sigma_b=sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
@@ -180,16 +184,16 @@ def template_mlp(
 def template_matrix(z: Array, kernel: Any, *, confidence: float = 0.99) -> TemplateMatrix:
     """Return N of a set of templates (template paper, eqs. 11-12), and how singular it is.
 
-    Args:
-      z: (r, k) templates: token ids, and -1, -2, ... for wildcards
-        (`theorykit.subjects.templates.Distribution.codes()` makes them).
-      kernel: a function of two sets of strings that returns a `Kernel`, such as
-        `lambda x, y: template_transformer(x, y, beta, gamma, key=key)`.
-      confidence: of the interval for the smallest singular value.
+    **Arguments:**
 
-    Raises:
-      ValueError: for an array of another shape or kind; for templates that the kernel refuses;
-        for a confidence that is not between 0 and 1, or a kernel without finite values.
+    - `z`: (r, k) templates: token ids, and -1, -2, ... for wildcards
+      (`theorykit.subjects.templates.Distribution.codes()` makes them).
+    - `kernel`: a function of two sets of strings that returns a `Kernel`, such as `lambda x, y:
+      template_transformer(x, y, beta, gamma, key=key)`.
+    - `confidence`: of the interval for the smallest singular value.
+
+    **Raises:** `ValueError` for an array of another shape or kind; for templates that the kernel
+    refuses; for a confidence that is not between 0 and 1, or a kernel without finite values.
     """
     from scipy.special import stdtrit
 
@@ -224,7 +228,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     _require_cls(rows, columns)
     _require_finite(beta=beta, gamma=gamma)
-    draws, replicates = count("draws", draws), count("replicates", replicates)
+    draws, replicates = whole("draws", draws), whole("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
     n1 = len(rows)
@@ -235,14 +239,12 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     size = -(-draws // blocks)
     one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, size)
     with bar("kernel", replicates, progress) as tick:
-        mean = tick(one(0))
-        square = jnp.zeros_like(mean) if replicates > 1 else None
+        found = Moments(tick(one(0)))
         tick.replicate()
         for r in range(1, replicates):
-            mean, square = _welford(mean, square, tick(one(r)), r + 1)
+            found = found.add(tick(one(r)))
             tick.replicate()
-    stderr = None if square is None else jnp.sqrt(square / (replicates * (replicates - 1)))
-    return Kernel(mean, None, stderr, None, blocks * size, replicates, "joint")
+    return Kernel(found.mean, None, found.stderr(), None, blocks * size, replicates, "joint")
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
@@ -299,13 +301,6 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         return mean
     var1, var2 = (jnp.diagonal(mean),) * 2 if n1 == n else (own[:n1] / draws, own[n1:] / draws)
     return phi.dual(var1[:, None], mean, var2)
-
-
-@partial(jax.jit, donate_argnums=(0, 1))
-def _welford(mean, square, value, number):
-    delta = value - mean
-    mean = mean + delta / number
-    return mean, square + delta * (value - mean)
 
 
 @jax.jit
@@ -376,9 +371,9 @@ def _strings(name: str, x: Array) -> np.ndarray:
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
     x = np.asarray(x)
-    whole = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
-    if not whole or x.min() < 0:
-        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if whole else "")
+    ids = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
+    if not ids or x.min() < 0:
+        what = f"{x.dtype} in shape {x.shape}" + (", some negative" if ids else "")
         raise ValueError(f"{name} holds token ids (strings, k), at least 0; got {what}")
     if x.max() >= 2**32:  # names of random draws are 32 bits long
         raise ValueError(f"{name} holds token ids below 2^32, got {x.max()}")

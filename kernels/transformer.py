@@ -6,9 +6,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from theorykit.kernels import activations, attention, engine
+from theorykit.common.arguments import one_of, whole
+from theorykit.common.keys import is_key
+from theorykit.kernels import activations, engine
+from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import choice, count, known, lay_out
+from theorykit.kernels.inputs import known, lay_out, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
@@ -36,23 +39,25 @@ class InfiniteTransformer:
     with the middle three repeated `depth` times. With `residual`, attention and MLP are each
     added to what enters them; with `layer_norm`, each sees its input normalised over the width.
 
-    Attributes:
-      depth: number of blocks.
-      activation: "relu", "erf", "gelu", "cos", "identity", or an object with two dual functions.
-      readout: "last" (the last real token), "mean" (over real tokens), or "tokens" (all).
-      attention: "softmax", or "identity" (no softmax; exact, no draws).
-      causal: a token attends to itself and what stands before it.
-      residual, layer_norm: as above.
-      score_scale, sigma_w, sigma_b, positions: real scalars; kernels can be differentiated in them.
+    **Fields:**
 
-    Raises:
-      ValueError: for a value that is none of these.
+    - `depth`: number of blocks.
+    - `activation`: "relu", "erf", "gelu", "cos", "identity", or an object with two dual functions.
+    - `readout`: "last" (the last real token), "mean" (over real tokens), or "tokens" (all).
+    - `attention`: "softmax", or "identity" (no softmax; exact, no draws); or one of the two
+      objects of `kernels.attention` that have these names.
+    - `causal`: a token attends to itself and what stands before it.
+    - `residual`, `layer_norm`: as above.
+    - `score_scale`, `sigma_w`, `sigma_b`, `positions`: real scalars; kernels can be differentiated
+      in them.
+
+    **Raises:** `ValueError` for a value that is none of these.
     """
 
     depth: int = _static(1)
     activation: Any = _static("relu")
     readout: str = _static("last")
-    attention: str = _static("softmax")
+    attention: str | Attention = _static("softmax")
     causal: bool = _static(False)
     residual: bool = _static(False)
     layer_norm: bool = _static(False)
@@ -62,10 +67,10 @@ class InfiniteTransformer:
     positions: Any = 0.0
 
     def __post_init__(self):
-        count("depth", self.depth)
+        whole("depth", self.depth)
         activations.activation(self.activation)
-        choice("readout", self.readout, READOUTS)
-        choice("attention", self.attention, tuple(attention.NAMES))
+        one_of("readout", self.readout, READOUTS)
+        mechanism(self.attention)
         for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
             value = getattr(self, name)
             number = isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
@@ -95,50 +100,47 @@ class InfiniteTransformer:
         a layer; their spread gives the standard errors. At depth 1 with one MLP, and deeper,
         an estimate is a nonlinear function of averages and keeps a bias of order 1 / draws.
 
-        Args:
-          x1: (P1, T1, d) inputs. Lengths may differ between `x1` and `x2`.
-          x2: (P2, T2, d); None means `x1`: exactly symmetric matrices.
-          key: JAX random key; every number follows from it. Not needed if nothing is drawn.
-          draws: draws in each replicate (rounded up to whole blocks; see the result).
-          replicates: independent estimates.
-          get: "nngp", "ntk" or both.
-          mask1, mask2: (P1, T1), (P2, T2) booleans, true at real tokens.
-          draw: "joint": one draw for the whole set, Gram matrices positive semidefinite by
-            construction; "pairwise": a draw for each pair of inputs; "conditional": pairwise
-            by the two-step sampler of the capture paper's appendix D; "auto": joint or
-            pairwise in each layer, by estimated cost.
-          sampler: "independent", or "sobol".
-          rank: columns of a joint factor beyond the first layer; the trace that is left out
-            comes back as `leftover`. None: as many as it takes.
-          progress: show a bar on standard error; None: if that is a terminal and work is long.
+        **Arguments:**
 
-        Returns:
-          `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
-          padded tokens), in the dtype of the inputs. Works under `jit`, `vmap` and `grad`.
+        - `x1`: (P1, T1, d) inputs. Lengths may differ between `x1` and `x2`.
+        - `x2`: (P2, T2, d); None means `x1`: exactly symmetric matrices.
+        - `key`: JAX random key; every number follows from it. Not needed if nothing is drawn.
+        - `draws`: draws in each replicate (rounded up to whole blocks; see the result).
+        - `replicates`: independent estimates.
+        - `get`: "nngp", "ntk" or both.
+        - `mask1`, `mask2`: (P1, T1), (P2, T2) booleans, true at real tokens.
+        - `draw`: "joint": one draw for the whole set, Gram matrices positive semidefinite by
+          construction; "pairwise": a draw for each pair of inputs; "conditional": pairwise by the
+          two-step sampler of the capture paper's appendix D; "auto": joint or pairwise in each
+          layer, by estimated cost.
+        - `sampler`: "independent", or "sobol".
+        - `rank`: columns of a joint factor beyond the first layer; the trace that is left out comes
+          back as `leftover`. None: as many as it takes.
+        - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
 
-        Raises:
-          ValueError: inputs of another shape, an input of padding only, NaN or infinity,
-            counts below 1, unknown names.
+        **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
+        padded tokens), in the dtype of the inputs. Works under `jit`, `vmap` and `grad`.
+
+        **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
+        infinity, counts below 1, unknown names.
         """
         inputs = lay_out(x1, x2, mask1, mask2)
-        get = (get,) if isinstance(get, str) else get
-        if not isinstance(get, (tuple, list, set)) or not get or not set(get) <= {"nngp", "ntk"}:
-            raise ValueError(f'get names "nngp", "ntk" or both, got {get!r}')
+        get = wanted(get)
         plan = Plan(
-            draws=count("draws", draws),
-            replicates=count("replicates", replicates),
+            draws=whole("draws", draws),
+            replicates=whole("replicates", replicates),
             ntk="ntk" in get,
-            draw=choice("draw", draw, DRAWS),
-            sampler=choice("sampler", sampler, SAMPLERS),
-            rank=None if rank is None else count("rank", rank),
+            draw=one_of("draw", draw, DRAWS),
+            sampler=one_of("sampler", sampler, SAMPLERS),
+            rank=None if rank is None else whole("rank", rank),
         )
-        if attention.NAMES[self.attention].exact:
+        if mechanism(self.attention).exact:
             plan = plan.without_draws()
         elif key is None:
             raise ValueError(
                 "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        elif not engine.is_key(key):
+        elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         result = engine.run(self, inputs, key, plan, progress)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)

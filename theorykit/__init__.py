@@ -7,6 +7,8 @@ from importlib import machinery as _machinery
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from theorykit.common.version import __version__ as __version__
+
 # In a source checkout `kernels` and `proofs_numeric` lie beside this folder, not
 # in it; an installed copy has them inside. With the line below `python` started
 # at the top of a checkout imports what an installed copy would.
@@ -14,14 +16,13 @@ _checkout = _Path(__file__).resolve().parent.parent
 if (_checkout / "pyproject.toml").exists() and (_checkout / "kernels").is_dir():
     __path__.append(str(_checkout))
 
-__version__ = "0.1.0"
-
 if _TYPE_CHECKING:
     from theorykit import certify as certify
     from theorykit import checks as checks
     from theorykit import claims as claims
     from theorykit import experiments as experiments
     from theorykit import kernels as kernels
+    from theorykit import papers as papers
     from theorykit import proofs_numeric as proofs_numeric
     from theorykit import report as report
     from theorykit import results as results
@@ -34,6 +35,7 @@ if _TYPE_CHECKING:
     from theorykit.networks import nets as nets
     from theorykit.networks import tasks as tasks
     from theorykit.networks import training as training
+    from theorykit.papers import Paper as Paper
     from theorykit.results import Certificate as Certificate
     from theorykit.results import Evidence as Evidence
     from theorykit.results import Outcome as Outcome
@@ -53,12 +55,13 @@ if _TYPE_CHECKING:
 # The public names, and the room of each. A name is imported when it is first asked for.
 _NAMES = {
     "claims": ("Claim", "claim"),
+    "papers": ("Paper",),
     "results": ("Certificate", "Evidence", "Outcome", "Result", "Verdict", "Witness"),
     "runs": ("replay", "verify"),
 }
 _HOME = {name: room for room, names in _NAMES.items() for name in names}
 _ROOMS = (
-    "certify", "checks", "claims", "experiments", "kernels", "proofs_numeric", "report",
+    "certify", "checks", "claims", "experiments", "kernels", "papers", "proofs_numeric", "report",
     "results", "runs",
 )  # fmt: skip
 # Modules that have a short name: `theorykit.crasp` is `theorykit.subjects.crasp`.

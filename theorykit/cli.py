@@ -1,23 +1,34 @@
-"""The command line: `theorykit verify`, `list`, `show`, `report` and `experiment`."""
+"""The command line: `theorykit verify`, `list`, `show`, `report`, `schema` and `experiment`."""
 
+import contextlib
 import enum
 import json
 import os
 import shlex
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from theorykit import report
-from theorykit.claims import explain, float64, select
+from theorykit.claims import float64, installed, select
+from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
+from theorykit.papers import PaperWarning
 from theorykit.results import Result
-from theorykit.runs._fingerprint import fingerprint
-from theorykit.runs._folder import read_run, recall
-from theorykit.runs._runner import as_json, header, run_selected
+from theorykit.runs import (
+    Run,
+    as_json,
+    fingerprint,
+    header,
+    read_run,
+    recall,
+    run_selected,
+    schema,
+)
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 
@@ -81,9 +92,10 @@ def _verify(
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)
+    head = header(seed)
     if found:
-        _print(out, found)
-    write_json(as_json(header(seed), found), json_file)
+        out.print(report.terminal(report.content(Run.of(found, head))))
+    write_json(as_json(head, found), json_file)
     if status:
         again = shlex.join(["theorykit", *sys.argv[1:]])
         how = f"to go on: {again}" if run else "with --run DIR it could go on where it stopped"
@@ -117,10 +129,10 @@ def _show(
     ] = None,
 ) -> int:
     """Show one claim: statement, assumptions, check, control, last result."""
-    known = {c.id: c for c in select(files or [])}
+    known = {c.id: c for c in (select(files) if files else installed([id]))}
     if id not in known:
         raise ValueError(
-            f"no claim has the id {id!r}; `theorykit list` shows the shipped ones, and "
+            f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
             f"`theorykit show {id} FILE` looks into a file of claims."
         )
     claim = known[id]
@@ -175,12 +187,7 @@ def _report(
         if file is not None:
             write_text(page(*asked), file)
     if html is markdown is latex is None:
-        out = report.console()
-        _print(out, found.results)
-        for entry in found.moved:
-            out.print(f"{entry.id}: {'; '.join(entry.changes or ())}", markup=False)
-        for id in found.gone:
-            out.print(f"{id}: gone", markup=False)
+        report.console().print(report.terminal(found))
     for problem in found.problems:
         message(problem)
     return 0
@@ -218,12 +225,11 @@ def _experiment(
     return 0
 
 
-def _print(out: Console, results: list[Result]) -> None:
-    out.print(report.table(results))
-    for block in report.details(results):
-        out.print(block)
-    out.print()
-    out.print(report.summary(results))
+@app.command("schema")
+def _schema() -> int:
+    """Print the JSON schema of a run's results."""
+    write_json(schema(), "-")
+    return 0
 
 
 def writable(file: str | None) -> None:
@@ -257,11 +263,28 @@ def message(sentence: str) -> None:
     print(f"theorykit: {sentence}", file=sys.stderr)
 
 
+@contextlib.contextmanager
+def _papers_said_plainly() -> Iterator[None]:
+    """Return a scope in which a paper that cannot be used costs one sentence on stderr."""
+    with warnings.catch_warnings():
+        as_before = warnings.showwarning
+
+        def show(warning: Warning | str, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, PaperWarning):
+                message(str(warning))
+            else:
+                as_before(warning, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
 def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
     try:
-        status = app(standalone_mode=False, prog_name="theorykit")
+        with _papers_said_plainly():
+            status = app(standalone_mode=False, prog_name="theorykit")
     except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))
         status = 2

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from theorykit import claim
 from theorykit.checks import inequality, rate
 from theorykit.checks.domains import inputs, positive, psd, reals
-from theorykit.proofs_numeric.capture.noise import draws, normal, tokens
+from theorykit.proofs_numeric.capture._noise import draws, normal, tokens
 
 LENGTHS = dict(at=(8, 32, 128), at_most=0.0, replicates=8, batch=1)
 

@@ -11,8 +11,8 @@ from jax import random
 from theorykit import claim
 from theorykit.checks import expectation, identity, inequality, rate
 from theorykit.checks.domains import inputs, integers, interval
-from theorykit.networks.tasks import ShortestPath
-from theorykit.networks.tasks._geometric import CRITICAL
+from theorykit.common.keys import generator
+from theorykit.networks.tasks import CRITICAL, ShortestPath
 
 DENSITIES = [(2, 16, 4.5), (2, 62, 4.5), (3, 16, 2.7), (3, 62, 2.7)]
 """Dimension, T and expected degree."""
@@ -142,7 +142,7 @@ def drawn(key, T, degree):
     """Return the number of neighbours of each node, in the plane."""
     from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(np.asarray(random.key_data(key)).tolist())
+    rng = generator(key)
     tree = cKDTree(rng.uniform(-1, 1, (T + 2, 2)))
     r = ShortestPath(2, degree(T)).radius(T)
     return tree.query_ball_point(tree.data, r, return_length=True) - 1

@@ -8,21 +8,7 @@ from theorykit import claim
 from theorykit.checks import expectation, inequality, rate
 from theorykit.checks.domains import inputs, reals, simplex
 from theorykit.kernels import oracle
-
-normal = jax.random.normal
-unit = lambda F: F / np.linalg.norm(F, axis=-1, keepdims=True)  # layer norm: Sigma'_aa = 1
-
-
-def tokens(inputs, T, d=4):
-    """Return the factors (inputs, T, d) of fixed normalised tokens."""
-    return unit(np.random.default_rng(T).standard_normal((inputs, T, d)))
-
-
-def draws(F, G, U):
-    """Return A_T(X1) Sigma' A_T(X2)' in every draw of U: the last tokens of two inputs."""
-    row = lambda F: jax.nn.softmax(jnp.einsum("r,nrs,ts->nt", F[-1], U, F)) @ F
-    return (row(F) * row(G)).sum(-1)
-
+from theorykit.proofs_numeric.capture._noise import draws, normal, tokens
 
 F1, F2 = tokens(2, 2)
 EXACT = oracle.attention_step(

@@ -7,7 +7,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import as_polynomials, identity, inequality
 from theorykit.checks.domains import inputs, interval, psd, reals
-from theorykit.proofs_numeric.capture.softmax import f, hessian_sum
+from theorykit.proofs_numeric.capture._softmax import f, hessian_sum
 
 size = lambda V: jnp.abs(V).max()
 

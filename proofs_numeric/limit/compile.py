@@ -7,7 +7,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit._programs import PRINTED
 from theorykit.subjects import crasp, limit
 
 relu = lambda v: max(v, 0)
@@ -38,7 +39,7 @@ def theorem():
 
     All strings up to length 7 over two symbols, 4 over three. Control: programs with > for >=.
     """
-    return construction(**shipped(PAPER, 2**8))
+    return construction(**shipped(PRINTED, 2**8))
 
 
 @claim(

@@ -4,7 +4,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.programs import words
+from theorykit.common.words import words
 from theorykit.subjects import crasp
 
 # Lemma 11 ----------------------------------------------------------------------------------------

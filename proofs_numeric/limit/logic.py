@@ -4,7 +4,8 @@ import itertools
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.programs import PAPER, words
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit._programs import PRINTED
 from theorykit.subjects import crasp
 
 LONGEST = {2: 6, 3: 4}
@@ -35,7 +36,7 @@ def majority_logic():
     return construction(
         build=build,
         has=lambda wrong: not wrong,
-        cases=[n for n in PAPER if n != "induction_argmax"],
+        cases=[n for n in PRINTED if n != "induction_argmax"],
         control=dict(build=lambda name: build(name, lambda text: text.replace(">=", ">"))),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit.transformer import drawn
+from theorykit.proofs_numeric.limit._drawn import drawn
 from theorykit.subjects import crasp, limit
 
 # Definition 43 -----------------------------------------------------------------------------------

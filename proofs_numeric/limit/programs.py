@@ -6,18 +6,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.common.words import words
 from theorykit.subjects import crasp
-
-PAPER = [
-    "aa_star", "anbncn", "contains_ab", "dyck1", "exists_a", "induction_all", "induction_argmax",
-    "majority", "piecewise_abb",
-]  # fmt: skip
-"""The programs of section 4.2 and appendices C.1 and C.2."""
-
-
-def words(alphabet, n):
-    """Return all strings of length n."""
-    return ["".join(w) for w in itertools.product(alphabet, repeat=n)]
 
 
 def against(right, program, longest, where=lambda w: True):

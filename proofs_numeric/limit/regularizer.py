@@ -12,7 +12,7 @@ from jax import random
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, inequality, rate
 from theorykit.checks.domains import inputs, reals
-from theorykit.proofs_numeric.limit.transformer import drawn, each_head
+from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import limit
 
 # Definitions 5, 16, 50: the regularisers ---------------------------------------------------------

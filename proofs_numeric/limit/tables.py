@@ -14,8 +14,9 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
+from theorykit.common.words import words
 from theorykit.networks.tasks import ALGORITHMIC, LANGUAGES, Sort, UniqueCopy, in_ac0, star_free
-from theorykit.proofs_numeric.limit import _programs
+from theorykit.proofs_numeric.limit import _tables
 from theorykit.subjects import crasp
 
 PLAIN = ["tomita1", "tomita2", "tomita7", "d2", "d3", "d4", "d12", "abcde", "ab_d_bc"]
@@ -39,10 +40,9 @@ def odd_runs_apart(word):
     return all(pair != (("1", 1), ("0", 1)) for pair in itertools.pairwise(runs))
 
 
-def words(alphabet="01", most=10):
-    """Return all words up to a length, short ones first."""
-    for n in range(most + 1):
-        yield from map("".join, itertools.product(alphabet, repeat=n))
+def up_to(most=10):
+    """Return all words of zeros and ones up to a length, short ones first."""
+    return words("01", *range(most + 1))
 
 
 @claim(
@@ -61,7 +61,7 @@ def tomita3():
     same = lambda pattern: lambda word: odd_runs_apart(word) == (not re.search(pattern, word))
     return exhaustive(
         predicate=same("01(11)*0(00)*1"),
-        universe=words,
+        universe=up_to,
         control=dict(predicate=same("10(00)*1(11)*0")),
     )
 
@@ -80,7 +80,7 @@ def tomita3_repaired():
         )
     )
     return exhaustive(
-        predicate=same("0", "1"), universe=words, control=dict(predicate=same("", ""))
+        predicate=same("0", "1"), universe=up_to, control=dict(predicate=same("", ""))
     )
 
 
@@ -99,7 +99,7 @@ def complexity():
     Barrington, Compton, Straubing and Thérien. Dot-depth is not decided here. Control: the two
     columns exchanged.
     """
-    printed = {row["task"]: row for row in _programs.table(2)}
+    printed = {row["task"]: row for row in crasp.table(2)}
     right = lambda first, second: (
         lambda name: (
             star_free(LANGUAGES[name]) == (printed[name][first] == "yes")
@@ -129,15 +129,13 @@ def every_word(program, language=None):
     language, made = language or of(program), crasp.load(program)
     symbols = len(language.alphabet)
     most = 12 if symbols == 2 else int(np.log(2e6 * (1 - 1 / symbols)) / np.log(symbols))
-    return tried(
-        made, language, (_programs.all_words(language.alphabet, n) for n in range(most + 1))
-    )
+    return tried(made, language, (words(language.alphabet, n) for n in range(most + 1)))
 
 
 def long_words(program, language=None):
     """Hold a program against its language on 10,000 random words of length up to 300."""
     language = language or of(program)
-    return tried(crasp.load(program), language, [_programs.long_words(language, 5_000, 300)])
+    return tried(crasp.load(program), language, [_tables.long_words(language, 5_000, 300)])
 
 
 def tried(made, language, blocks):
@@ -250,7 +248,7 @@ def tomita2():
     """
     return exhaustive(
         predicate=agrees(TOMITA2, "tomita2"),
-        universe=functools.partial(words, most=8),
+        universe=functools.partial(up_to, most=8),
         control=dict(predicate=agrees(TOMITA2.replace("C1(i) = C0(i) + 1", "true"), "tomita2")),
     )
 
@@ -264,7 +262,7 @@ def tomita2_repaired():
     """With balanced counts at the end it is (10)*. Control: without them, as printed."""
     return exhaustive(
         predicate=agrees(crasp.source("tomita2"), "tomita2"),
-        universe=functools.partial(words, most=8),
+        universe=functools.partial(up_to, most=8),
         control=dict(predicate=agrees(TOMITA2, "tomita2")),
     )
 
@@ -284,7 +282,7 @@ def tomita6():
         )
     )
     return exhaustive(
-        predicate=reduces("000"), universe=words, control=dict(predicate=reduces("00"))
+        predicate=reduces("000"), universe=up_to, control=dict(predicate=reduces("00"))
     )
 
 
@@ -293,7 +291,7 @@ def tomita6():
 NEXT = {
     "bin_majority": (ALGORITHMIC["bin_majority"], range(1, 13)),
     "bin_majority_interleave": (ALGORITHMIC["bin_majority_interleave"], range(3, 13, 3)),
-    "majority": (_programs.Letters(), range(1, 9)),
+    "majority": (_tables.Letters(), range(1, 9)),
     "sort": (Sort(5), range(1, 6)),
     "unique_copy": (UniqueCopy(4), range(1, 5)),
 }
@@ -306,8 +304,8 @@ def every_input(name, program=None):
     All inputs of the stated lengths that the task has an answer to.
     """
     task, lengths = NEXT[name]
-    given = [ids for n in lengths for ids in _programs.inputs(task, n)]
-    return _programs.first_wrong(crasp.load(f"next_{program or name}"), task, given)
+    given = [ids for n in lengths for ids in _tables.inputs(task, n)]
+    return _tables.first_wrong(crasp.load(f"next_{program or name}"), task, given)
 
 
 @claim(
@@ -358,11 +356,11 @@ def long_inputs():
     task = lambda name: NEXT[name][0]
     program = lambda name: crasp.load(f"next_{name}")
     tests = {
-        name: functools.partial(_programs.long_wrong, program(name), task(name))
+        name: functools.partial(_tables.long_wrong, program(name), task(name))
         for name in ("bin_majority", "bin_majority_interleave", "majority")
     }
     tests |= {
-        name: functools.partial(_programs.repeated_wrong, program(name), task(name))
+        name: functools.partial(_tables.repeated_wrong, program(name), task(name))
         for name in ("sort", "unique_copy")
     }
     return construction(
@@ -370,7 +368,7 @@ def long_inputs():
         has={"the next symbol": lambda wrong: wrong is None},
         cases=list(tests),
         control=dict(
-            build=lambda name: _programs.repeated_wrong(program("sort"), UniqueCopy(5)),
+            build=lambda name: _tables.repeated_wrong(program("sort"), UniqueCopy(5)),
             cases=["unique_copy"],
         ),
     )
@@ -379,7 +377,7 @@ def long_inputs():
 def decided(word_length, counted):
     """Whether counts of symbols, with the last symbol, decide majority on words up to a length."""
     known: dict[tuple, bool] = {}
-    for word in itertools.islice(words(most=word_length), 1, None):
+    for word in up_to(word_length)[1:]:
         key = (*(sum(a in set for a in word) for set in counted), word[-1])
         more = word.count("1") >= word.count("0")
         if known.setdefault(key, more) != more:

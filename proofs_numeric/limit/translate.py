@@ -8,8 +8,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
-from theorykit.proofs_numeric.limit.programs import words
-from theorykit.proofs_numeric.limit.transformer import drawn, each_head
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import crasp, limit
 
 NAMES = ["aa_star", "contains_ab", "dyck1", "exists_a"]

@@ -12,9 +12,8 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality
 from theorykit.checks.domains import inputs, integers, interval, reals, simplex
+from theorykit.common.keys import generator
 from theorykit.subjects import simulation
-from theorykit.subjects.simulation import _one_layer as hard
-from theorykit.subjects.simulation._random import generator
 
 # Lemma A.5 ---------------------------------------------------------------------------------------
 
@@ -176,7 +175,7 @@ def bulk_pair(seed):
         x = rng.choice(symbols, length, p=p)
         x[-tau - 1 :] = suffix
         both.append(x)
-    table = [hard.counts(x, symbols, period, tau) for x in both]
+    table = [simulation.counts(x, symbols, period, tau) for x in both]
     away = [abs(n * period / len(x) - p[:, None]).max() for n, x in zip(table, both, strict=True)]
     delta = float(max(away))
     if delta >= 0.19:

@@ -7,7 +7,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive
-from theorykit.subjects.simulation._counts import counted
+from theorykit.subjects.simulation import counted
 
 
 def instances():

@@ -7,12 +7,12 @@ sixteen where four were tried and left it open.
 
 import dataclasses
 
-import jax
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
 from theorykit.common import exponents
+from theorykit.common.keys import seed_of
 
 FEW, MANY = 4, 16
 
@@ -21,20 +21,19 @@ def setting(key):
     """Return the setting of a cpu-sized run with the key's seed."""
     from theorykit.experiments import Setting
 
-    return Setting("cpu", seed=int(np.asarray(jax.random.key_data(key))[-1]) % 2**31)
+    return Setting("cpu", seed=seed_of(key))
 
 
 def trained(which, number, key, values=None, lengths=None, seeds=FEW):
-    """Return a panel, with some of its values and trained lengths, its losses and its fits."""
+    """Return a sweep, with some of its values and trained lengths, its losses and its fits."""
     from theorykit.experiments import quantitative
-    from theorykit.experiments.quantitative._counts import curves
 
-    panel = quantitative.panels(which, "cpu")[number]
-    plan = dataclasses.replace(panel.plan, seeds=seeds, trained=lengths or panel.plan.trained)
-    tasks = {v: panel.tasks[v] for v in values or panel.tasks}
+    sweep = quantitative.sweeps(which, "cpu")[number]
+    plan = dataclasses.replace(sweep.plan, seeds=seeds, trained=lengths or sweep.plan.trained)
+    tasks = {v: sweep.tasks[v] for v in values or sweep.tasks}
     known: dict = {}
-    losses = curves(plan, list(tasks.values()), setting(key), known)
-    return dataclasses.replace(panel, tasks=tasks, plan=plan), losses, known
+    losses = quantitative.losses_beyond(plan, list(tasks.values()), setting(key), known)
+    return dataclasses.replace(sweep, tasks=tasks, plan=plan), losses, known
 
 
 def flat(which, value, bound=0.25, seeds=FEW):
@@ -56,18 +55,18 @@ def falls(which, value, seeds=FEW):
     """Return the check that the last loss falls with the trained length: a slope a seed."""
 
     def measure(key, progress):
-        panel, losses, _ = trained(which, 0, key, (value,), seeds=seeds)
-        return exponents.slopes(panel.plan.trained, losses[0, :, -1].T)
+        sweep, losses, _ = trained(which, 0, key, (value,), seeds=seeds)
+        return exponents.slopes(sweep.plan.trained, losses[0, :, -1].T)
 
     return experiment(measure=measure, at_most=0.0, control=dict(at_least=0.0))
 
 
 def rises(which, number=0, seeds=FEW):
-    """Return the check that the last loss, trained to 16, rises with the panel's parameter."""
+    """Return the check that the last loss, trained to 16, rises with the sweep's parameter."""
 
     def measure(key, progress):
-        panel, losses, _ = trained(which, number, key, lengths=(16,), seeds=seeds)
-        return exponents.slopes(list(panel.tasks), losses[:, 0, -1].T)
+        sweep, losses, _ = trained(which, number, key, lengths=(16,), seeds=seeds)
+        return exponents.slopes(list(sweep.tasks), losses[:, 0, -1].T)
 
     return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))
 
@@ -145,11 +144,11 @@ def looked(what, seeds=FEW):
     """Return the measure: how a network trained to 32 at p = 5 attends at length 64, a seed."""
 
     def measure(key, progress):
-        from theorykit.experiments.quantitative._counts import attention
+        from theorykit.experiments import quantitative
 
-        panel, _, known = trained("modp", 0, key, (5,), (32,), seeds)
-        fit, _ = known[panel.plan, panel.tasks[5], 32]
-        return attention(panel.tasks[5], fit, 64, setting(key).seed)[what]
+        sweep, _, known = trained("modp", 0, key, (5,), (32,), seeds)
+        fit, _ = known[sweep.plan, sweep.tasks[5], 32]
+        return quantitative.attention(sweep.tasks[5], fit, 64, setting(key).seed)[what]
 
     return measure
 

@@ -2,7 +2,7 @@
 
 from theorykit import claim
 from theorykit.checks import exhaustive
-from theorykit.proofs_numeric.quantitative.kgram import following, strings
+from theorykit.proofs_numeric.quantitative._kgram import following, strings
 
 
 @claim(

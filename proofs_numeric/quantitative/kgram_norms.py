@@ -8,7 +8,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
-from theorykit.proofs_numeric.quantitative.kgram import weights
+from theorykit.proofs_numeric.quantitative._kgram import weights
 from theorykit.subjects import limit
 
 norm = np.linalg.norm

@@ -9,6 +9,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, rate
+from theorykit.proofs_numeric.quantitative._powers import power
 from theorykit.subjects import limit, simulation
 
 # 3.1 and eq. (1): the forward pass ---------------------------------------------------------------
@@ -108,11 +109,6 @@ def contains(far):
 def gaps(values):
     """Return the positive differences."""
     return [a - b for a in values for b in values if a > b]
-
-
-def power(base, exponent):
-    """Return base^exponent, an integer."""
-    return math.prod(itertools.repeat(base, exponent))
 
 
 def rounds_away(far, bits, spare=0):

@@ -9,8 +9,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, rate
+from theorykit.common.keys import generator, seed_of
 from theorykit.subjects import simulation
-from theorykit.subjects.simulation._random import generator
 
 # The terms (I) to (III) --------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ def measured(what, candidates):
     """Return a measure of simulations."""
 
     def measure(key, n):
-        seed = int(np.asarray(jax.random.key_data(key)).ravel()[-1])
+        seed = seed_of(key, 2**32)
         return what(best(seed, n, candidates), n)
 
     return measure

@@ -11,8 +11,6 @@ from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, integers
 from theorykit.subjects import limit, simulation
-from theorykit.subjects.simulation import _layout as layout
-from theorykit.subjects.simulation._counts import counted
 
 
 @functools.lru_cache(4096)
@@ -178,8 +176,8 @@ def positions_repaired():
         n = np.array([[x[i::2].count(s) for i in (0, 1)] for s in "ab"])
         Af, Ag = (np.array([[i == 0, i == 1]] * 2) for i in (0, 1))
         Ag = ~Af
-        m = counted(n.ravel(), Af.ravel(), Ag.ravel(), 1 / E).m.reshape(n.shape)
-        laid = layout.lay_out(m, layout.shortest(m, 1, 0, 0), np.array([-1, -1]))
+        m = simulation.counted(n.ravel(), Af.ravel(), Ag.ravel(), 1 / E).m.reshape(n.shape)
+        laid = simulation.lay_out(m, simulation.shortest(m, 1, 0, 0), np.array([-1, -1]))
         return "none" if laid is None else "proof", (0, 0), (0, 0)
 
     return construction(

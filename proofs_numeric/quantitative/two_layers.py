@@ -5,15 +5,14 @@ import functools
 import itertools
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, integers, positive, reals
+from theorykit.common.keys import seed_of
 from theorykit.subjects import limit, simulation
-from theorykit.subjects.simulation._two_layers import last_outputs, windows
 
 # Lemma B.2 ---------------------------------------------------------------------------------------
 
@@ -94,7 +93,7 @@ def first_layer():
         plain = limit.Layer((dataclasses.replace(f.layers[1].heads[0], V=0 * np.eye(4)),),
                             *limit.mlp(4))  # fmt: skip
         inside = dataclasses.replace(f, layers=(f.layers[0], plain), U=np.eye(4))
-        w, mu = windows(x, 3, 2)
+        w, mu = simulation.windows(x, 3, 2)
         mu = np.broadcast_to(mu[-1], mu.shape).copy() if whole else mu
         q = simulation.first_layer(f, w, mu, np.arange(1, 13))
         return float(abs(q - np.asarray(limit.forward(inside, jnp.array(x)))).max())
@@ -296,7 +295,7 @@ def transformer(number, length):
     f = simulation.random_two_layers(np.random.default_rng(number), "ab", tau=1)
     blocks = np.arange(length) * 6 // length % 2
     x = np.where(np.arange(length) % 5 == 0, 1 - blocks, blocks)
-    return f, x, last_outputs(f, x)
+    return f, x, simulation.last_outputs(f, x)
 
 
 @functools.lru_cache(512)
@@ -304,7 +303,7 @@ def subsets(seed, n, length=50_000):
     """Return |f(x) - f(z)| for a random subset z, and f."""
     f, x, goal = transformer(seed % 7, length)
     z = x[simulation.subset(np.random.default_rng(seed), length, n, 1)]
-    return float(np.linalg.norm(goal - last_outputs(f, z))), f
+    return float(np.linalg.norm(goal - simulation.last_outputs(f, z))), f
 
 
 @claim(
@@ -345,7 +344,7 @@ def theorem():
     """
 
     def measure(key, n):
-        seed = int(np.asarray(jax.random.key_data(key)).ravel()[-1])
+        seed = seed_of(key, 2**32)
         return np.mean([subsets((seed + 7919 * k) % 2**31, int(n))[0] for k in range(20)])
 
     return rate(

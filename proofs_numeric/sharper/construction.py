@@ -14,7 +14,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, rate
 from theorykit.subjects import boolean
-from theorykit.subjects.boolean._lookup import lookup, thresholds
+from theorykit.subjects.boolean import lookup, thresholds
 
 
 def outputs(network, x):

@@ -13,6 +13,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
+from theorykit.common.keys import seed_of
 
 
 def once(make):
@@ -29,20 +30,19 @@ def once(make):
 @once
 def networks():
     """Return the 54 networks, trained on 128 of the 2^8 inputs each."""
-    from theorykit.experiments import Setting
-    from theorykit.experiments.sharper import _parities
+    from theorykit.experiments import Setting, sharper
 
-    plan = dataclasses.replace(_parities.PLANS["cpu"], functions=6)
+    study = dataclasses.replace(sharper.PLANS["cpu"], functions=6)
     with jax.enable_x64(False):
-        return _parities.learn(plan, Setting(seed=1))
+        return sharper.learn(study, Setting(seed=1))
 
 
 def gaps(degree=None, sparsity=None):
     """Return the gap of each function of the classes that are left, (6, classes)."""
-    from theorykit.experiments.sharper import _parities
+    from theorykit.experiments import sharper
 
     found = networks()
-    classes = _parities.by_class(found, found.test - found.train)
+    classes = sharper.by_class(found, found.test - found.train)
     chosen = [v for (d, s), v in classes.items() if degree in (None, d) and sparsity in (None, s)]
     return np.stack(chosen, 1)
 
@@ -227,11 +227,9 @@ def mechanism():
     """
 
     def measure(key, progress):
-        from theorykit.experiments import Setting
-        from theorykit.experiments.sharper import _mechanism
+        from theorykit.experiments import Setting, sharper
 
-        seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**20
-        found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed))
+        found = sharper.examine(sharper.EXAMINATIONS["cpu"], Setting(seed=seed_of(key, 2**20)))
         return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
 
     return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))

@@ -7,7 +7,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.subjects import boolean, sharpness
-from theorykit.subjects.boolean._lookup import slopes, thresholds
+from theorykit.subjects.boolean import slopes, thresholds
 
 
 def same(factor, d, z, back):

@@ -12,16 +12,9 @@ from theorykit import claim
 from theorykit.checks import construction, exhaustive, identity
 from theorykit.checks.domains import inputs, interval
 from theorykit.kernels.activations import Cos
+from theorykit.proofs_numeric.templates._powers import power_of
 
 # Polynomials in a, b, rho and C = cos(2c): dictionaries from four exponents to coefficients.
-
-
-def power_of(base, exponent):
-    """Return a power of a whole number, exactly."""
-    value = 1
-    for _ in range(exponent):
-        value *= base
-    return value
 
 
 def odd_product(n):

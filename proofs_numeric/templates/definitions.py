@@ -10,6 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation
+from theorykit.common.words import words
 from theorykit.subjects.templates import (
     Distribution,
     common,
@@ -34,7 +35,7 @@ def strings(length, alphabet=ALPHABET):
 
 def small_templates(length, letters="αβS"):
     """Return all templates of a length over two wildcards and a token."""
-    return ["".join(z) for z in itertools.product(letters, repeat=length)]
+    return words(letters, length)
 
 
 def image(z, values, avoid):

@@ -10,6 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, experiment
+from theorykit.common.keys import seed_of
 from theorykit.subjects.templates import families
 
 CHANCE = 1.0
@@ -17,13 +18,13 @@ CHANCE = 1.0
 
 
 def losses(kind, found, n, key, **options):
-    """Return the test losses of a trained network on unseen symbols, a number a trial."""
+    """Return the test losses of a trained network on unseen symbols, one number per trial."""
     import jax
 
     from theorykit.experiments import Setting
     from theorykit.experiments import templates as figures
 
-    seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**31
+    seed = seed_of(key)
     changes = {k: options.pop(k) for k in ("rates", "steps", "trials") if k in options}
     budget = dataclasses.replace(figures.BUDGETS["cpu"], **changes)
     if kind == "ridge":
@@ -33,7 +34,7 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much less the loss of the first network is, a number a trial."""
+    """Return the measure: by how much less the loss of the first network is, one number per trial."""
 
     def measure(key, progress):
         first = losses(kind, found, n, key, **options)

@@ -9,6 +9,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, expectation, identity
 from theorykit.checks.domains import inputs, integers, reals
+from theorykit.common.words import words
 from theorykit.kernels import template_attention, template_matrix, template_mlp
 from theorykit.subjects.templates import Distribution, families, templates
 
@@ -59,8 +60,8 @@ def token_symmetry_of_mlps():
 
     Control: maps that are no permutations.
     """
-    words = list(itertools.product(range(3), repeat=2))
-    members = lambda maps: list(itertools.product(words, words, maps))
+    pairs = list(itertools.product(range(3), repeat=2))
+    members = lambda maps: list(itertools.product(pairs, pairs, maps))
     apply = lambda pi, x: tuple(pi[i] for i in x)
     symmetric = lambda case: (
         agreements(case[0], case[1]) == agreements(apply(case[2], case[0]), apply(case[2], case[1]))
@@ -103,7 +104,7 @@ def matrix_well_defined():
     All templates of length two over two wildcards and a token, all maps into six tokens. Control:
     maps that may share a symbol.
     """
-    words = ["".join(z) for z in itertools.product("αβS", repeat=2)]
+    templates = words("αβS", 2)
     images = list(itertools.permutations("ABCDEF", 2))
     apart = [(s, t) for s in images for t in images if not set(s) & set(t)]
     some = images[:6]
@@ -119,7 +120,7 @@ def matrix_well_defined():
 
     return exhaustive(
         predicate=one_value(apart),
-        universe=list(itertools.product(words, repeat=2)),
+        universe=list(itertools.product(templates, repeat=2)),
         control=dict(predicate=one_value(meeting)),
     )
 
@@ -136,11 +137,10 @@ def matrix_of_mlps():
     Remark I.6 prints it without the condition. Control: without it, for templates with a token.
     """
     agree = lambda pair: agreements(*two_strings(pair[0], pair[1], "AB", "CD")) == 0
-    words = lambda letters: ["".join(z) for z in itertools.product(letters, repeat=3)]
     return exhaustive(
         predicate=agree,
-        universe=list(itertools.product(words("αβ"), repeat=2)),
-        control=dict(universe=list(itertools.product(words("αβS"), repeat=2))),
+        universe=list(itertools.product(words("αβ", 3), repeat=2)),
+        control=dict(universe=list(itertools.product(words("αβS", 3), repeat=2))),
     )
 
 

@@ -5,9 +5,11 @@ import itertools
 
 from theorykit import claim
 from theorykit.checks import exhaustive
+from theorykit.common.words import words
 from theorykit.kernels import template_expansion
 from theorykit.kernels.template_derivatives import at, evaluate, monomial
-from theorykit.proofs_numeric.templates.taylor import TABLE, power_of
+from theorykit.proofs_numeric.templates._powers import power_of
+from theorykit.proofs_numeric.templates._table import TABLE
 
 # F.2: what the monomials are under the assumptions of the stages -----------------------------
 
@@ -34,11 +36,10 @@ def value(word, x, y):
 
 def where(assumption, length=3, alphabet="abcd"):
     """Return the pairs of strings under an assumption, as text."""
-    words = ["".join(z) for z in itertools.product(alphabet, repeat=length)]
-    short = ["".join(z) for z in itertools.product(alphabet[:2], repeat=2)]
+    every, short = words(alphabet, length), words(alphabet[:2], 2)
     return [
         f"{x} {y}"
-        for some in (short, words)
+        for some in (short, every)
         for x, y in itertools.product(some, repeat=2)
         if assumption(x, y)
     ]

@@ -11,35 +11,8 @@ from theorykit import claim
 from theorykit.checks import exhaustive, expectation
 from theorykit.kernels import template_derivative, template_expansion
 from theorykit.kernels.template_derivatives import monomial
-
-PINK = (
-    "1'XY'1, 1'XX'XY'1, 1'XY'YY'1, 1'XX'XX'XY'1, 1'XY'1 1'XX'1, 1'XY'YX'XY'1, 1'XY'1 1'XY'1, "
-    "1'YX'XY'YY'1, 1'XY'1 1'YY'1, 1'XX'XY'1 1'XX'1, 1'XY'YY'1 1'XX'1, 1'XY'1 1'XX'XY'1, "
-    "1'XY'YY'1 1'XY'1, 1'XX'XY'1 1'YY'1, 1'XY'YY'1 1'YY'1, 1'XY'1 1'XX'1 1'XX'1, "
-    "1'XY'1 1'XX'XX'1, 1'XY'1 1'XY'1 1'XX'1, 1'XY'1 1'XY'1 1'XY'1, 1'XY'1 1'XX'1 1'YY'1, "
-    "1'XY'1 1'XY'1 1'YY'1, 1'XY'1 1'YY'1 1'YY'1, 1'XY'1 1'YY'YY'1"
-)
-FOUR_TWO = (
-    "1'XY'1, tr(XY'), 1'XX'XY'1, tr(XX'XY'), 1'XY'YY'1, tr(XY'YY'), 1'XY'1 1'XX'1, "
-    "tr(XY') 1'XX'1, 1'XY'1 1'XY'1, 1'XY'1 tr(XY'), 1'XY'1 1'YY'1, 1'XY'XY'1, tr(XY') 1'YY'1, "
-    "1'YX'YY'1, 1'XX'YX'1, 1'XX'YY'1, 1'YY'1 1'XX'1"
-)
-SIX_FOUR = (
-    "1'XY'1, tr(XY'), 1'XX'XY'1, tr(XX'XY'), 1'XY'YY'1, tr(XY'YY'), 1'XY'1 1'XX'1, "
-    "tr(XY') 1'XX'1, tr(XY') 1'XY'1, 1'XY'1 1'YY'1, 1'XY'1 1'XY'1, 1'XY'XY'1, tr(XY') 1'YY'1, "
-    "1'XX'YX'1, 1'YX'YY'1, tr(XY'XY'), tr(XY') tr(XY'), 1, 1'XX'1, 1'XX'XX'1, 1'XX'YY'1, 1'YY'1, "
-    "1'XX'1 1'XX'1, 1'YY'1 1'XX'1, tr(XX'YY'), 1'YY'YY'1, 1'YY'1 1'YY'1"
-)
-
-TABLE = [
-    (0, 0, "1'XY'1", "1'XY'1", 1, 2),
-    (2, 2, "1'XY'1, tr(XY')", "tr(XY')", 8, 2),
-    (4, 0, PINK, "1'XY'1 1'XX'1 1'YY'1", 24, 6),
-    (4, 2, FOUR_TWO, "1'XX'YY'1", 48, 4),
-    (6, 4, SIX_FOUR, "tr(XX'YY')", 17280, 4),
-]
-"""Orders in beta and gamma, the monomials in the printed order, the starred one, and its constant:
-a number over a power of k."""
+from theorykit.proofs_numeric.templates._powers import power_of
+from theorykit.proofs_numeric.templates._table import TABLE
 
 
 @claim(
@@ -69,14 +42,6 @@ def table():
 
     false = [*TABLE[:4], (*TABLE[4][:5], 5)]
     return exhaustive(predicate=row, universe=TABLE, control=dict(universe=false))
-
-
-def power_of(base, exponent):
-    """Return a power of a whole number, exactly."""
-    value = 1
-    for _ in range(exponent):
-        value *= base
-    return value
 
 
 # A second route: the softmax as a power series of polynomials, averaged monomial by monomial ----

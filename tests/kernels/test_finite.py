@@ -16,7 +16,7 @@ X2 = jax.random.normal(jax.random.PRNGKey(1), (2, 4))
 
 def estimate(x1=X1, x2=X2, seed=5, **options):
     options = {"draws": 32, "vmap_axes": 0, **options}
-    return monte_carlo(INIT, APPLY, x1, x2, key=jax.random.PRNGKey(seed), **options)
+    return monte_carlo((INIT, APPLY), x1, x2, key=jax.random.PRNGKey(seed), **options)
 
 
 def test_agrees_with_the_closed_form():
@@ -53,7 +53,7 @@ def test_one_key_decides_everything():
     assert jnp.array_equal(first.nngp, estimate(**again).nngp)
     assert jnp.array_equal(first.nngp_stderr, estimate(**again).nngp_stderr)
     assert not jnp.array_equal(first.nngp, estimate(seed=6, **again).nngp)
-    typed = monte_carlo(INIT, APPLY, X1, X2, key=jax.random.key(5), **again)
+    typed = monte_carlo((INIT, APPLY), X1, X2, key=jax.random.key(5), **again)
     assert jnp.array_equal(first.nngp, typed.nngp)
 
 
@@ -82,3 +82,9 @@ def test_bad_values(bad):
         estimate(x1=X1.at[0, 0].set(bad))
     with pytest.raises(ValueError, match="x2 must be finite"):
         estimate(x2=X2.at[0, 0].set(bad))
+
+
+@pytest.mark.parametrize("network", [INIT, (INIT,), (INIT, None), "stax"])
+def test_bad_network(network):
+    with pytest.raises(ValueError, match=r"network is a pair \(init_fn, apply_fn\)"):
+        monte_carlo(network, X1, key=jax.random.key(0), draws=1)

@@ -1,6 +1,7 @@
 """Predictors against numpy, and the systems that they refuse to solve."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -65,6 +66,34 @@ def test_gradient_flow(y):
         assert got.shape == (3, *y.shape[1:])
         np.testing.assert_allclose(got, K_TEST @ modes, rtol=1e-6)
     np.testing.assert_allclose(gradient_flow(K, y, K, time=None), y, rtol=1e-6)
+
+
+@pytest.mark.parametrize("time", [0.0, 0.3, 40.0, 1e9, None])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradient_flow_is_that_of_neural_tangents(time, dtype):
+    from theorykit.kernels.tangents import nt
+
+    k, y, k_test = (np.asarray(a, dtype) for a in (K, Y, K_TEST))
+    predict = nt.predict.gradient_descent_mse(jnp.asarray(k), jnp.asarray(y), 0.7)
+    zero = jnp.zeros((3, 2), dtype)
+    _, expected = predict(time, jnp.zeros_like(y), zero, jnp.asarray(k_test))
+    got = gradient_flow(k, y, k_test, time=time, learning_rate=0.7)
+    assert got.dtype == dtype
+    tolerance = 200 * np.finfo(dtype).eps * np.linalg.cond(K)
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_gradient_flow_under_jit_and_grad():
+    mean = jax.jit(lambda time: gradient_flow(K, Y, K_TEST, time=time).sum())
+    np.testing.assert_allclose(mean(3.0), gradient_flow(K, Y, K_TEST, time=3.0).sum())
+    slope = (mean(3.0 + 1e-5) - mean(3.0 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(jax.grad(mean)(3.0), slope, rtol=1e-5)
+
+
+def test_gradient_flow_of_a_singular_kernel():
+    """Equal inputs learn the mean of their targets, at the rate of the one eigenvalue."""
+    got = gradient_flow(SINGULAR, Y, SINGULAR[:1], time=4.0)
+    np.testing.assert_allclose(got[0], -np.expm1(-5 * 4.0 / 10) * Y.mean(0), rtol=1e-9)
 
 
 SINGULAR = np.ones((5, 5))

@@ -9,8 +9,16 @@ import pytest
 
 from theorykit.claims import float64
 from theorykit.kernels import activations, draws
-from theorykit.proofs_numeric.capture import correction, decision, mlp, perturbation, ridge, softmax
-from theorykit.proofs_numeric.capture import draws as drawn
+from theorykit.proofs_numeric.capture import (
+    _softmax,
+    correction,
+    decision,
+    mlp_step,
+    perturbation,
+    ridge,
+    softmax,
+)
+from theorykit.proofs_numeric.capture import score_draws as drawn
 
 
 def test_sharp_block_is_the_maximum_of_its_derivation():
@@ -22,7 +30,7 @@ def test_first_block_comes_close_to_its_sharp_constant():
     T, q = 2000, (1 - (math.sqrt(7) - 2) / 3) / 2
     v = np.where(np.arange(T) < q * T, 1.0, -1.0)
     with float64():
-        block = softmax.first_block(jnp.zeros(T), jnp.zeros(1), jnp.asarray(v)[:, None])
+        block = _softmax.first_block(jnp.zeros(T), jnp.zeros(1), jnp.asarray(v)[:, None])
         reached = float(block)
     assert 0.99 * softmax.SHARP_BLOCK < reached <= softmax.SHARP_BLOCK
 
@@ -30,25 +38,25 @@ def test_first_block_comes_close_to_its_sharp_constant():
 def test_blocks_written_out_are_those_of_autodiff():
     with float64():
         s1, s2, V = (jax.random.normal(jax.random.key(i), s) for i, s in enumerate([4, 4, (4, 4)]))
-        (first, cross), (_, second) = jax.hessian(softmax.f, (0, 1))(s1, s2, V)
-        assert softmax.first_block(s1, s2, V) == pytest.approx(float(jnp.abs(first).sum()))
-        assert softmax.second_block(s1, s2, V) == pytest.approx(float(jnp.abs(second).sum()))
-        assert softmax.cross_block(s1, s2, V) == pytest.approx(float(jnp.abs(cross).sum()))
+        (first, cross), (_, second) = jax.hessian(_softmax.f, (0, 1))(s1, s2, V)
+        assert _softmax.first_block(s1, s2, V) == pytest.approx(float(jnp.abs(first).sum()))
+        assert _softmax.second_block(s1, s2, V) == pytest.approx(float(jnp.abs(second).sum()))
+        assert _softmax.cross_block(s1, s2, V) == pytest.approx(float(jnp.abs(cross).sum()))
 
 
 def test_relu_constant_is_half_for_equal_variances_and_grows_with_their_ratio():
-    assert mlp.relu_constant(1) == 0.5
+    assert mlp_step.relu_constant(1) == 0.5
     angle = np.linspace(0, np.pi, 10_001)
     for r in (2, 10):
         slopes = (np.pi - angle) / (2 * np.pi) + np.sin(angle) * (r + 1 / r) / (4 * np.pi)
-        assert mlp.relu_constant(r) == pytest.approx(slopes.max(), abs=1e-6)
+        assert mlp_step.relu_constant(r) == pytest.approx(slopes.max(), abs=1e-6)
 
 
 def test_gelu_constant_uses_the_largest_slopes():
     x = np.linspace(-5, 5, 100_001)
     phi = np.vectorize(math.erf)(x / math.sqrt(2)) / 2 + 0.5
     n = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-    assert np.abs(phi + x * n).max() <= mlp.GELU_SLOPE < np.abs(phi + x * n).max() + 1e-3
+    assert np.abs(phi + x * n).max() <= mlp_step.GELU_SLOPE < np.abs(phi + x * n).max() + 1e-3
     assert np.abs((2 - x**2) * n).max() == pytest.approx(2 / math.sqrt(2 * math.pi))
 
 
@@ -64,7 +72,7 @@ def test_a_dual_with_the_wrong_sign_turns_the_verdict(monkeypatch):
     monkeypatch.setattr(
         activations.Relu, "dual", lambda self, k11, k12, k22: right(self, k11, -k12, k22)
     )
-    assert mlp.repaired_mlp_step.run().verdict == "refuted"
+    assert mlp_step.repaired_mlp_step.run().verdict == "refuted"
 
 
 def test_a_sampler_without_its_mean_turns_the_verdict(monkeypatch):

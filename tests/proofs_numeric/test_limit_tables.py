@@ -4,12 +4,13 @@ import itertools
 
 import pytest
 
+from theorykit.common.words import words
 from theorykit.networks.tasks import LANGUAGES
-from theorykit.proofs_numeric.limit import _programs, tables
+from theorykit.proofs_numeric.limit import _tables, tables
 from theorykit.subjects import crasp
 
 NAMES = tables.PLAIN + tables.PLACED
-ROWS = {row["task"]: row for row in _programs.table(2)}
+ROWS = {row["task"]: row for row in crasp.table(2)}
 
 
 def test_there_is_a_program_for_every_yes_of_table_2():
@@ -21,9 +22,9 @@ def test_there_is_a_program_for_every_yes_of_table_2():
 
 
 def test_there_is_a_program_for_every_yes_of_table_3():
-    yes = {row["task"] for row in _programs.table(3) if row["positions"] == "yes"}
+    yes = {row["task"] for row in crasp.table(3) if row["positions"] == "yes"}
     assert set(tables.NEXT) == yes
-    for row in _programs.table(3):
+    for row in crasp.table(3):
         if row["task"] in yes:
             program = crasp.load(f"next_{row['task']}")
             assert (program.periodic or program.local) == (row["no_positions"] != "yes")
@@ -62,25 +63,25 @@ def test_a_program_that_is_changed_is_caught(name, old, new):
     source, language = crasp.source(name), tables.of(name)
     broken = source.replace(old, new)
     assert broken != source
-    words = [_programs.all_words(language.alphabet, n) for n in range(9 if name != "abcde" else 6)]
-    found = tables.tried(crasp.parse(broken), language, words)
+    every = [words(language.alphabet, n) for n in range(9 if name != "abcde" else 6)]
+    found = tables.tried(crasp.parse(broken), language, every)
     assert found.differ is not None
 
 
 def test_long_words_are_half_in_the_language():
     language = LANGUAGES["tomita4"]
-    words = _programs.long_words(language, 50, 40)
-    assert language.accepts(words[:50]).all()
-    assert language.accepts(words[50:]).mean() < 0.4
-    assert {len(w) for w in words[:50]} >= set(range(1, 41))
+    near = _tables.long_words(language, 50, 40)
+    assert language.accepts(near[:50]).all()
+    assert language.accepts(near[50:]).mean() < 0.4
+    assert {len(w) for w in near[:50]} >= set(range(1, 41))
 
 
 def test_transcripts():
     task = tables.NEXT["sort"][0]
-    row, after = _programs.transcript(task, [3, 1])
+    row, after = _tables.transcript(task, [3, 1])
     assert row == [task.start, 3, 1, task.separator, 1, 3]
     assert after == [1, 3, task.end]
-    row, after = _programs.repetition(task, [3, 1], size=6)
+    row, after = _tables.repetition(task, [3, 1], size=6)
     assert row == [task.start, 3, 1, task.separator, 1, 3, task.separator, 1, 3]
     assert after == [1, 3, task.end, 1, 3, task.end]
 
@@ -88,4 +89,4 @@ def test_transcripts():
 def test_a_wrong_prediction_is_found():
     task = tables.NEXT["bin_majority"][0]
     source = crasp.source("next_bin_majority").replace("C1(i) > C0(i)", "C1(i) >= 2")
-    assert _programs.first_wrong(crasp.parse(source), task, [(1, 1), (1,)]) == "SOS 1 SEP 1"
+    assert _tables.first_wrong(crasp.parse(source), task, [(1, 1), (1,)]) == "SOS 1 SEP 1"

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from theorykit.proofs_numeric.quantitative import constructions, kgram, kgram_norms
+from theorykit.proofs_numeric.quantitative import _kgram, constructions, kgram, kgram_norms
 from theorykit.subjects import limit
 
 
@@ -19,18 +19,18 @@ def test_the_least_norm_lies_between_peaks_and_the_construction():
 
 def test_following_and_agreement_by_hand():
     x = (0, 1, 0, 0, 1, 0)
-    assert kgram.following(x, 1) == {1: 2, 0: 1}
-    assert kgram.following(x, 2) == {0: 1}
-    assert [kgram.agreement(x, i, 1) for i in range(6)] == [2, 2, 0, 2, 2, 0]
-    assert kgram.distance(x, {1: 2, 0: 1}, kgram.weights(x, 1, 10**6, start=False)) < Fraction(
+    assert _kgram.following(x, 1) == {1: 2, 0: 1}
+    assert _kgram.following(x, 2) == {0: 1}
+    assert [_kgram.agreement(x, i, 1) for i in range(6)] == [2, 2, 0, 2, 2, 0]
+    assert kgram.distance(x, {1: 2, 0: 1}, _kgram.weights(x, 1, 10**6, start=False)) < Fraction(
         1, 99
     )
 
 
 def test_the_start_agrees_by_mistake():
     x = (0, 1, 0)
-    assert kgram.following(x, 1) == {1: 1}
-    assert kgram.weights(x, 1, 10) == {0: 100, 1: 100, 2: 1}
+    assert _kgram.following(x, 1) == {1: 1}
+    assert _kgram.weights(x, 1, 10) == {0: 100, 1: 100, 2: 1}
 
 
 def test_rank_by_elimination():

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from theorykit.proofs_numeric.sharper import cot, edelman, pac_bayes
+from theorykit.proofs_numeric.sharper import cot_bounds, edelman, pac_bayes
 from theorykit.subjects import boolean, sharpness
 
 
 def test_the_chain_has_its_norm():
     network = boolean.ParityChain(5)
-    assert cot.chain_norm(5) == pytest.approx(sum(network.squared_norms().values()), rel=1e-5)
+    assert cot_bounds.chain_norm(5) == pytest.approx(
+        sum(network.squared_norms().values()), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -20,7 +22,7 @@ def test_the_trace_is_that_of_the_construction_without_leakage(d):
     scores = found.pop("score1") + found.pop("score2")
     total = 2 * float(sum(np.mean(g) for g in found.values()))
     assert np.max(scores) < 1e-3
-    assert cot.trace(d) == pytest.approx(total, rel=0.02)
+    assert cot_bounds.trace(d) == pytest.approx(total, rel=0.02)
 
 
 def test_the_bound_fails_with_the_wrong_constant():

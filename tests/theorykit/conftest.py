@@ -2,7 +2,7 @@ import jax
 import pytest
 
 from theorykit.checks import Trial
-from theorykit.claims import float64
+from theorykit.claims import REGISTRY, float64
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +19,9 @@ def own_cache(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def registry(monkeypatch):
-    """An empty registry of claims."""
+    """An empty registry of claims, by id."""
     claims: dict = {}
-    monkeypatch.setattr("theorykit.claims._claim._registry", claims)
+    monkeypatch.setattr(REGISTRY, "_claims", claims)
     return claims
 
 

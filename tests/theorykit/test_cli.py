@@ -241,6 +241,26 @@ def test_list_and_show(command, quick):
     assert "no result of this claim as it is now" in command("show", "q.one", "quick.py")[1]
 
 
+def test_a_last_result_of_another_version_is_none(command, quick, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    command("verify", "quick.py")
+    kept = tmp_path / "theorykit" / "last.json"
+    kept.write_text(kept.read_text().replace('"measured"', '"ratio"'))
+    code, out, _ = command("show", "q.one", "quick.py")
+    assert code == 0
+    assert "no result of this claim as it is now" in out
+
+
+def test_the_schema_describes_what_verify_writes(command, quick):
+    command("verify", "quick.py", "--json", "out.json")
+    run = json.loads(quick.with_name("out.json").read_text())
+    code, out, _ = command("schema")
+    assert code == 0
+    schema = json.loads(out)
+    assert set(schema["properties"]) == set(run)
+    assert set(schema["$defs"]["Result"]["properties"]) == set(run["claims"][0])
+
+
 def test_a_run_is_reported(command, quick):
     command("verify", "quick.py", "--seed", 3, "--run", "run")
     code, out, _ = command("report", "run")

@@ -2,25 +2,34 @@
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
 of polynomials, `integral` a Gaussian expectation; each answer carries a proven error bound.
+Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls.
 """
 
 from theorykit.certify._constants import exact
-from theorykit.certify._enclose import Balls, enclose
+from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._integral import integral
-from theorykit.certify._machine import NotCertifiable
-from theorykit.certify._numbers import float_above, float_below
+from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._numbers import ball, float_above, float_below, objects, precision
 from theorykit.certify._polynomials import identical
-from theorykit.certify._prove import Proof, prove
+from theorykit.certify._prove import BUDGET, Proof, prove
 
 __all__ = [
+    "BUDGET",
     "Balls",
+    "Machine",
     "NotCertifiable",
+    "Program",
     "Proof",
+    "ball",
     "enclose",
     "exact",
     "float_above",
     "float_below",
     "identical",
     "integral",
+    "number_array",
+    "objects",
+    "precision",
     "prove",
+    "shown",
 ]

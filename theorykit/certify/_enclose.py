@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flint import acb, arb
+from jaxtyping import Shaped
 
 from theorykit.certify import _constants, _control, _elementwise, _linalg, _structure  # noqa: F401
 from theorykit.certify._machine import Machine, NotCertifiable, Unknown
@@ -19,11 +20,11 @@ from theorykit.certify._numbers import ball, float_above, float_below, objects, 
 class Balls:
     """An array of balls, each of which contains the number that it stands for.
 
-    **Fields:** `array`, a numpy object array of python-flint's `arb` (or `acb`).
+    **Fields:** `array`, of the dtype object: python-flint's `arb` (or `acb`).
     `float(balls)` of one ball is its midpoint.
     """
 
-    array: np.ndarray
+    array: Shaped[np.ndarray, "..."]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,7 +114,7 @@ class Program:
         return cls(closed, jax.tree.structure(shape))
 
     def run(self, machine: Machine, leaves: Sequence[Any]) -> list[Any]:
-        """Return the outputs, one array a leaf.
+        """Return the outputs, one array per leaf.
 
         **Raises:** `NotCertifiable` if one of them cannot be certified.
         """
@@ -194,7 +195,7 @@ def _nested_numbers(x: Any) -> bool:
     return isinstance(x, int | float | Fraction | str | arb | acb | np.number)
 
 
-def number_array(leaf: Any) -> np.ndarray:
+def number_array(leaf: Any) -> Shaped[np.ndarray, "..."]:
     """Return one argument as an array of balls, or of integers or truth values.
 
     **Raises:** `ValueError` if it holds no numbers, NaN or infinity, or is a random key.
@@ -220,7 +221,7 @@ def number_array(leaf: Any) -> np.ndarray:
     return made
 
 
-def _objects_of(leaf: Any) -> np.ndarray:
+def _objects_of(leaf: Any) -> Shaped[np.ndarray, "..."]:
     if isinstance(leaf, Balls):
         return leaf.array
     if isinstance(leaf, list):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
+from jaxtyping import Int, Shaped
 
 from theorykit.certify._control import call
 from theorykit.certify._machine import (
@@ -23,13 +24,13 @@ MOST_UNKNOWNS = 256
 """Larger systems are solved as JAX does, not as one matrix."""
 
 
-def batched(x: np.ndarray) -> np.ndarray:
+def batched(x: Shaped[np.ndarray, "*batch m n"]) -> Shaped[np.ndarray, "count m n"]:
     """Return the matrices of the last two axes as one batch."""
     return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
-def unbatched(parts: list[np.ndarray], variable: Any) -> np.ndarray:
-    """Return the results, one a matrix, in the shape of the equation's."""
+def unbatched(parts: list[Shaped[np.ndarray, "..."]], variable: Any) -> Shaped[np.ndarray, "..."]:
+    """Return the results, one per matrix, in the shape of the equation's."""
     shape, dtype = variable.aval.shape, variable.aval.dtype
     made = np.stack(parts).reshape(shape) if parts else np.empty(shape, dtype=object)
     return made if is_inexact(variable) else made.astype(dtype)
@@ -47,7 +48,7 @@ def _cholesky(machine, eqn, x):
     return unbatched([_cholesky_of(machine, a) for a in batched(x)], eqn.outvars[0])
 
 
-def _cholesky_of(machine: Machine, a: np.ndarray) -> np.ndarray:
+def _cholesky_of(machine: Machine, a: Shaped[np.ndarray, "n n"]) -> Shaped[np.ndarray, "n n"]:
     n = len(a)
     low = objects(machine.number(0), a.shape).copy()
     for j in range(n):
@@ -68,7 +69,12 @@ def _triangular_solve(machine, eqn, a, b):
     return unbatched([_triangular(machine, x, y, p) for x, y in pairs], eqn.outvars[0])
 
 
-def _triangular(machine: Machine, a: np.ndarray, b: np.ndarray, p: dict[str, Any]) -> np.ndarray:
+def _triangular(
+    machine: Machine,
+    a: Shaped[np.ndarray, "n n"],
+    b: Shaped[np.ndarray, "rows columns"],
+    p: dict[str, Any],
+) -> Shaped[np.ndarray, "rows columns"]:
     if p["conjugate_a"] and any(isinstance(v, acb) for v in a.flat):
         raise Doubt("a conjugated triangle has no rule")
     lower = p["lower"]
@@ -93,7 +99,10 @@ def _lu(machine, eqn, x):
     return [unbatched([p[i] for p in parts], v) for i, v in enumerate(eqn.outvars)]
 
 
-def _lu_of(machine: Machine, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lu_of(
+    machine: Machine, a: Shaped[np.ndarray, "m n"]
+) -> tuple[Shaped[np.ndarray, "m n"], Shaped[np.ndarray, " pivots"], Int[np.ndarray, " m"]]:
+    """Return the factors in one matrix, the rows exchanged and the order that comes of it."""
     a = a.copy()
     m, n = a.shape
     pivots, order = [], np.arange(m)
@@ -151,7 +160,9 @@ def _linear_solve(machine, eqn, *xs):
     return [solved(A, right[0].reshape(-1, 1)).reshape(shapes[0])]
 
 
-def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solved(
+    A: Shaped[np.ndarray, "n n"], b: Shaped[np.ndarray, "n columns"]
+) -> Shaped[np.ndarray, "n columns"]:
     """Return the solution of A x = b, block by block where A falls apart."""
     x = np.empty(b.shape, dtype=object)
     for rows in _blocks(A):
@@ -167,7 +178,7 @@ def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return x
 
 
-def _blocks(A: np.ndarray) -> list[list[int]]:
+def _blocks(A: Shaped[np.ndarray, "n n"]) -> list[list[int]]:
     """Return the index sets that the nonzero entries of A connect."""
     n = len(A)
     nonzero = ~np.array([[v == 0 for v in row] for row in A], dtype=bool)  # zero for certain
@@ -197,7 +208,7 @@ def _eigh(machine, eqn, x):
     return [Unknown(why), unbatched(values, eqn.outvars[1])]
 
 
-def _eigenvalues(a: np.ndarray) -> np.ndarray:
+def _eigenvalues(a: Shaped[np.ndarray, "n n"]) -> Shaped[np.ndarray, " n"]:
     """Return the eigenvalues of a symmetric matrix, given by its lower triangle, ascending."""
     n = len(a)
     if n < 2:

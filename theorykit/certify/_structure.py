@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
+from jaxtyping import Shaped
 
 from theorykit.certify._elementwise import (
     absolute,
@@ -353,7 +354,9 @@ SMALL = 64
 """Multiplications below which flint's matrices do not pay for being made."""
 
 
-def product(machine: Machine, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def product(
+    machine: Machine, a: Shaped[np.ndarray, "rows inner"], b: Shaped[np.ndarray, "inner columns"]
+) -> Shaped[np.ndarray, "rows columns"]:
     """Return the matrix product of two object arrays."""
     (m, k), n = a.shape, b.shape[1]
     if not k or not m * n:
@@ -375,6 +378,6 @@ def _times(a: Any, b: Any) -> Any:
     return a * b
 
 
-def matrix(m: Any) -> np.ndarray:
+def matrix(m: Any) -> Shaped[np.ndarray, "rows columns"]:
     """Return a matrix of flint's as an object array."""
     return objects(m.entries(), (m.nrows(), m.ncols()))

@@ -8,7 +8,7 @@ from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
-from theorykit.checks._experiment import Experiment as experiment
+from theorykit.checks._experiment import OverSeeds as experiment
 from theorykit.checks._identity import Identity as identity
 from theorykit.checks._inequality import Inequality as inequality
 from theorykit.checks._rate import Rate as rate

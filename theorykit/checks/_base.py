@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import jax
 import numpy as np
 
+from theorykit.common.keys import generator
 from theorykit.results import Evidence, Outcome
 
 T = TypeVar("T")
@@ -30,8 +31,7 @@ class Trial:
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""
-        words = np.asarray(jax.random.key_data(self.key)).ravel().tolist()
-        return np.random.default_rng([*words, *path])
+        return generator(self.key, *path)
 
     def remember(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for this before, or make it."""
@@ -52,28 +52,26 @@ class Check(abc.ABC):
 
     evidence: ClassVar[Evidence]
 
+    name: ClassVar[str] = ""
+    """What it is called in sentences; the class's own name, in lower case, unless it says."""
+
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Fields that are functions, or None."""
+
     alternatives: ClassVar[tuple[str, ...]] = ()
     """Fields of which a check has exactly one: a control that names one drops the other."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a function where one is needed, a domain or a control that is none."""
-        from theorykit.checks.domains import Inputs
-
+        """Refuse a control that is none, and what is not a function where one is needed."""
         if not isinstance(self.control, Mapping | None):
             raise ClaimError(
                 "a control is a dict of the fields that it replaces, as in control=dict(rhs=...), "
                 f"not {self.control!r}."
             )
-        for name in ("lhs", "rhs", "predicate", "measure", "statistic", "build"):
-            value = getattr(self, name, None)
+        for name in self.functions:
+            value = getattr(self, name)
             if value is not None and not callable(value):
                 raise ClaimError(f"{name} is a function, such as lambda: {value!r}, not {value!r}.")
-        over = getattr(self, "over", None)
-        if over is not None and not isinstance(over, Inputs):
-            raise ClaimError(
-                "over is a domain for each argument by name, as in "
-                f"over=inputs(S=reals('T'), T=(2, 4)), not {type(over).__name__}."
-            )
 
     @abc.abstractmethod
     def test(self, trial: Trial) -> Outcome:
@@ -82,6 +80,14 @@ class Check(abc.ABC):
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Run only what makes the evidence certified; None where the check has no such thing."""
         return None
+
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Any, Any]:
+        """Return both sides at a point as `certify.Balls`, where a check has two sides.
+
+        **Raises:** `ValueError` for a point that does not fit, or a check without sides;
+        `certify.NotCertifiable` if the sides cannot be enclosed.
+        """
+        raise ValueError("only an identity or an inequality has two sides to enclose at a point.")
 
     @abc.abstractmethod
     def describe(self) -> str:
@@ -119,9 +125,9 @@ class Check(abc.ABC):
         given = [name for name in self.alternatives if getattr(self, name) is not None]
         if len(given) != 1:
             *others, last = self.alternatives
-            article = "an" if type(self).__name__[0] in "AEIOU" else "a"
+            called = self.name or type(self).__name__.lower()
             raise ValueError(
-                f"{article} {type(self).__name__.lower()} needs exactly one of "
+                f"{'an' if called[0] in 'aeiou' else 'a'} {called} needs exactly one of "
                 f"{', '.join(others)} and {last}."
             )
         return given[0]

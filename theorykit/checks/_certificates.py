@@ -5,11 +5,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from theorykit.certify import Balls, NotCertifiable, Proof, enclose, identical, prove
-from theorykit.certify._enclose import number_array, shown
-from theorykit.certify._prove import BUDGET
-from theorykit.checks._base import ClaimError
+from theorykit.certify import (
+    BUDGET,
+    Balls,
+    NotCertifiable,
+    Proof,
+    ball,
+    enclose,
+    identical,
+    number_array,
+    objects,
+    prove,
+    shown,
+)
+from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Inputs, Interval, Sizes
 from theorykit.results import Certificate, Evidence, Outcome, Verdict
@@ -19,7 +30,9 @@ PRECISIONS = (64, 128, 256, 512, 1024)
 PLAIN = 1e-6
 """A violation of this size is taken from floats where only a control asks."""
 
-Excess = Callable[[Balls, Balls], tuple[np.ndarray, np.ndarray]]
+Excess = Callable[
+    [Balls, Balls], tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]
+]
 """How far two enclosed sides violate the claim, entry by entry: a lower and an upper bound."""
 
 
@@ -32,6 +45,31 @@ def enclosed(sides: Sides, parameters: Case, bits: int) -> tuple[Balls, Balls]:
         raise NotCertifiable("the sides are not JAX functions, so they cannot be enclosed.")
     left, right = enclose(sides.both, parameters, bits=bits)
     return _balls(left), _balls(right)
+
+
+def enclosed_at(check: Any, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+    """Return both sides of an identity or inequality at a point: its sizes and parameters by name.
+
+    **Raises:** `ValueError` for a point that does not fit; `NotCertifiable`.
+    """
+    import jax
+
+    wanted = [*check.over.sizes, *check.over.arguments]
+    if set(point) != set(wanted):
+        raise ValueError(
+            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}."
+        )
+    sizes = {name: point[name] for name in check.over.sizes}
+    given = {}
+    for name, domain in check.over.arguments.items():
+        value = np.asarray(point[name])
+        shape = domain.latent_shape(sizes)
+        if value.shape != shape:
+            raise ValueError(f"{name} needs the shape {shape}, not {value.shape}.")
+        given[name] = value.astype(float) if domain.differentiable else value
+    trial = Trial(jax.random.key(0))  # enclosing draws nothing
+    sides = Sides(check.lhs, check.rhs, check.over, sizes, 1, check.traceable, trial)
+    return enclosed(sides, given, bits)
 
 
 def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:
@@ -114,8 +152,6 @@ def written(point: Case, sizes: Sizes) -> str:
 def _balls(side: Any) -> Balls:
     if isinstance(side, Balls):
         return side
-    from theorykit.certify._numbers import ball, objects
-
     return Balls(objects([ball(v) for v in np.asarray(side).ravel()], np.shape(side)))
 
 
@@ -142,7 +178,7 @@ class OnBox:
         return _settings(over, fixed)
 
     def box(self, over: Inputs, sizes: Sizes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return an interval an argument: as given, or the whole of an interval's domain."""
+        """Return an interval for each argument: as given, or the whole of an interval's domain."""
         box = {}
         for name, domain in over.arguments.items():
             shape = domain.latent_shape(sizes)
@@ -217,8 +253,8 @@ class AsPolynomials:
 def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
     """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
 
-    **Arguments:** `where`: an interval an argument (not needed where the domain is an interval),
-    values of the sizes (all if a size is not named); `budget`: pieces to look at, a setting.
+    **Arguments:** `where`: an interval for each argument (not needed where the domain is one),
+    values of the sizes (all if a size is not named); `budget`: pieces to look at, at each setting.
     A domain that is made from a parameter, as `psd` is from a factor, is cut up in the parameter.
     """
     return OnBox(where, budget, bits)
@@ -257,10 +293,8 @@ def proved_on_box(
             beyond, _ = excess(found.lhs, found.rhs)
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
             if not beyond.max(initial=0.0) > 0:
-                note = (
-                    f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
-                )
-                return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
+                why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
+                return dataclasses.replace(outcome, unproved=why)
             refuted = dataclasses.replace(
                 outcome,
                 verdict=Verdict.refuted,
@@ -269,11 +303,11 @@ def proved_on_box(
             )
             return certify_witness(refuted, sides, point, excess)
         if found.status != "proved":
-            note = (
+            why = (
                 f"Not proved for {proof.text(over)}: {found}; a smaller box or a larger budget may "
                 "do."
             )
-            return dataclasses.replace(outcome, note=f"{outcome.note} {note}".strip())
+            return dataclasses.replace(outcome, unproved=why)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
@@ -297,11 +331,10 @@ def proved_as_polynomials(
         try:
             same = identical(lambda sides=sides, **point: sides.both(point), shapes)
         except NotCertifiable as error:
-            return dataclasses.replace(outcome, note=f"{outcome.note} Not proved: {error}")
+            return dataclasses.replace(outcome, unproved=f"Not proved: {error}")
         if not same:
-            return dataclasses.replace(
-                outcome, note=f"{outcome.note} Not proved: the polynomials differ, within rounding."
-            )
+            why = "Not proved: the polynomials differ, within rounding."
+            return dataclasses.replace(outcome, unproved=why)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,

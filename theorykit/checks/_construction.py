@@ -29,6 +29,7 @@ class Construction(Check):
     complete: bool = False
 
     evidence = Evidence.sampled
+    functions = ("build",)
 
     def test(self, trial: Trial) -> Outcome:
         """Build and test, case by case."""

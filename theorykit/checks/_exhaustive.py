@@ -25,6 +25,7 @@ class Exhaustive(Check):
     universe: Iterable[Any] | Callable[[], Iterable[Any]]
 
     evidence = Evidence.exhaustive
+    functions = ("predicate",)
 
     def test(self, trial: Trial) -> Outcome:
         """Walk the universe until a member fails."""

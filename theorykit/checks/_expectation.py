@@ -7,13 +7,44 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
-from theorykit.results import Evidence, Outcome, Verdict, Witness
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Interval,
+    Measurement,
+    Number,
+    Outcome,
+    Verdict,
+    Witness,
+)
 
 ROUNDING, FLOOR = 1e-9, 1e-12
 """Relative and absolute disagreement that is put down to float64, not to chance."""
+
+
+class Estimate(Measurement):
+    """A mean with its interval.
+
+    **Fields:** `predicted`, the range that it should lie in, both ends alike for a value.
+    """
+
+    kind = "estimate"
+    estimate: Number
+    interval: tuple[Number, Number]
+    predicted: tuple[Number, Number]
+
+    def words(self) -> str:
+        """Return the estimate and its interval."""
+        low, high = self.interval
+        return f"{self.estimate:.4g} [{low:.4g}, {high:.4g}]"
+
+    def figure(self) -> Figure:
+        """Return the interval over what is predicted."""
+        return Interval(estimate=self.estimate, interval=self.interval, predicted=self.predicted)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,6 +77,7 @@ class Expectation(Check):
     batch: int = 64
 
     evidence = Evidence.sampled
+    functions = ("statistic",)
     alternatives = ("value", "at_most", "at_least")
 
     def __post_init__(self) -> None:
@@ -102,9 +134,7 @@ class Expectation(Check):
             self.evidence,
             len(flat),
             note,
-            estimate=estimate,
-            interval=interval,
-            predicted=(low, high),
+            Estimate(estimate=estimate, interval=interval, predicted=(low, high)),
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
         )
 
@@ -126,8 +156,8 @@ def replicate(
     vectorize: bool,
     batch: int,
     *static: Any,
-) -> np.ndarray:
-    """Return `measure(key, *static)` at `count` independent keys, of shape (count, ...)."""
+) -> Float[np.ndarray, " replicates *shape"]:
+    """Return `measure(key, *static)` at `count` independent keys."""
     size = sum(int(v) for v in static)
     key = jax.random.fold_in(trial.key, size)
     if not vectorize:

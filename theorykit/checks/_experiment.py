@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._expectation import Estimate
 from theorykit.common import exponents
 from theorykit.results import Evidence, Outcome, Verdict
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Experiment(Check):
-    """`measure(key, progress)`, a number a seed, has a mean that is `at_most` (`at_least`, ...).
+class OverSeeds(Check):
+    """`measure(key, progress)` has a mean over seeds that is `at_most` (`at_least`, ...).
 
     The mean over seeds has a t interval. The claim holds if the interval lies within what is
     predicted, is refuted if it lies outside, and is inconclusive between: seeds are few, and an
@@ -23,7 +24,7 @@ class Experiment(Check):
     **Arguments:**
 
     - `measure`: trains networks; takes a key and a function to call with the share done, and
-      returns an array with one number a seed. It is called outside the float64 scope of the other
+      returns an array with one number per seed. It is called outside the float64 scope of the other
       checks, so that networks train as they do elsewhere. Its control trains nothing anew, if
       `measure` is the same.
     - `at_most`, `at_least`: exactly one of them, or `between`, a pair.
@@ -37,6 +38,8 @@ class Experiment(Check):
     confidence: float = 0.95
 
     evidence = Evidence.trained
+    name = "experiment"
+    functions = ("measure",)
     alternatives = ("at_most", "at_least", "between")
 
     def __post_init__(self) -> None:
@@ -53,7 +56,8 @@ class Experiment(Check):
         values = trial.remember(("experiment", self.measure), lambda: self._trained(trial))
         if values.ndim != 1 or len(values) < 2:
             raise ClaimError(
-                f"an experiment returns a number a seed, two seeds or more, not {values.shape}."
+                "an experiment returns one number per seed, for two seeds or more, not the shape "
+                f"{values.shape}."
             )
         if np.iscomplexobj(values):
             raise ClaimError(f"an experiment returns real numbers, not {values.dtype}.")
@@ -77,9 +81,7 @@ class Experiment(Check):
             self.evidence,
             len(values),
             note,
-            estimate=mean,
-            interval=interval,
-            predicted=(low, high),
+            Estimate(estimate=mean, interval=interval, predicted=(low, high)),
         )
 
     def _trained(self, trial: Trial) -> np.ndarray:

@@ -1,22 +1,36 @@
 """lhs = rhs on a domain, at structured and random cases."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import (
     AsPolynomials,
     certify_first,
+    enclosed_at,
     fallen_control,
     proved_as_polynomials,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
-from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.results import Evidence, Measurement, Number, Outcome, Verdict
+
+
+class LargestError(Measurement):
+    """The largest relative difference of the two sides that was seen."""
+
+    kind = "largest_error"
+    error: Number
+
+    def words(self) -> str:
+        """Return the error."""
+        return f"max error {self.error:.1e}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +63,11 @@ class Identity(Check):
     proof: AsPolynomials | None = None
 
     evidence = Evidence.sampled
+    functions = ("lhs", "rhs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_domain(self.over)
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""
@@ -73,13 +92,17 @@ class Identity(Check):
                 found = self._refuted(sides, points[worst], error[worst], grade, tried)
                 if found.verdict is Verdict.refuted or trial.is_control:
                     return found
-                held = Outcome(Verdict.holds, grade, tried, found.note, estimate=largest)
+                held = Outcome(Verdict.holds, grade, tried, found.note, LargestError(error=largest))
                 proved = self._proved(held, trial)
                 return proved if proved.evidence is Evidence.certified else found
             trial.progress((number + 1) / len(settings))
         note = f"Largest relative error {largest:.1e}."
-        found = Outcome(Verdict.holds, grade, tried, note, estimate=largest)
+        found = Outcome(Verdict.holds, grade, tried, note, LargestError(error=largest))
         return found if trial.is_control else self._proved(found, trial)
+
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+        """Return both sides at a point, an entry each."""
+        return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Prove it as polynomials, without a case."""
@@ -93,7 +116,9 @@ class Identity(Check):
     def _sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
 
-    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+    def _excess(
+        self, left: Balls, right: Balls
+    ) -> tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]:
         """Return by how much the balls differ, tolerance taken off, at least and at most."""
         pairs = list(zip(left.array, right.array, strict=True))
         scale = lambda end: max(self.floor, *(end(abs(x)) for pair in pairs for x in pair))
@@ -104,12 +129,16 @@ class Identity(Check):
             np.array([float_above(d - least) for d in away]),
         )
 
-    def _measure(self, sides: Sides, points: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
+    def _measure(
+        self, sides: Sides, points: Sequence[Case]
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
         return self._errors(left, right)
 
-    def _errors(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _errors(
+        self, left: Float[np.ndarray, "cases entries"], right: Float[np.ndarray, "cases entries"]
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         """Return each case's relative error and the entry where it is."""
         with np.errstate(all="ignore"):
             away = np.where(left == right, 0.0, np.abs(left - right))  # equal infinities agree
@@ -128,7 +157,7 @@ class Identity(Check):
         # The error may fall while the point gets simpler, but not to near the tolerance.
         enough = max(self.tol, min(error / 100, 1e-3))
 
-        def refutes(cases: Sequence[Case]) -> np.ndarray:
+        def refutes(cases: Sequence[Case]) -> Bool[np.ndarray, " cases"]:
             left, right = sides.evaluate(cases)
             nan = (np.isnan(left) | np.isnan(right)).any(axis=1)
             return (self._errors(left, right)[0] > enough) & ~nan
@@ -142,9 +171,8 @@ class Identity(Check):
         worst, entry = self._errors(*sides.evaluate([point]))
         witness = sides.witness(point, int(entry[0]))
         note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
-        return Outcome(
-            Verdict.refuted, grade, tried, note, estimate=float(worst[0]), witness=witness
-        )
+        measured = LargestError(error=worst[0])
+        return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
     def describe(self) -> str:
         """Return the domain and the budget."""

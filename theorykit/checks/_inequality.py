@@ -1,21 +1,52 @@
 """lhs <= rhs on a domain: cases, then a gradient attack on the ratio of the two sides."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import OnBox, certify_first, fallen_control, proved_on_box
+from theorykit.checks._certificates import (
+    OnBox,
+    certify_first,
+    enclosed_at,
+    fallen_control,
+    proved_on_box,
+)
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides
+from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
-from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Measurement,
+    Number,
+    Outcome,
+    Tightness,
+    Verdict,
+)
 
 MOST_NUMBERS = 400
 """A tightest point of more numbers is not kept; a witness always is."""
+
+
+class LargestRatio(Measurement):
+    """The largest lhs / rhs that was seen where rhs > 0; its place is where."""
+
+    kind = "largest_ratio"
+    ratio: Number
+
+    def words(self) -> str:
+        """Return the ratio."""
+        return f"max lhs/rhs {self.ratio:.4g}"
+
+    def figure(self) -> Figure:
+        """Return how near the bound it comes."""
+        return Tightness(ratio=self.ratio)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +90,11 @@ class Inequality(Check):
     proof: OnBox | None = None
 
     evidence = Evidence.searched
+    functions = ("lhs", "rhs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_domain(self.over)
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order."""
@@ -99,8 +135,12 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        held = Outcome(Verdict.holds, grade, tried, ratio=seen.ratio, tightest=seen.witness())
+        held = Outcome(Verdict.holds, grade, tried, measured=seen.measured())
         return held if trial.is_control else self._proved(held, trial)
+
+    def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
+        """Return both sides at a point, an entry each."""
+        return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Prove it on its box, without a search."""
@@ -114,7 +154,9 @@ class Inequality(Check):
     def _sides(self, sizes: Sizes, trial: Trial) -> Sides:
         return Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
 
-    def _excess(self, left: Balls, right: Balls) -> tuple[np.ndarray, np.ndarray]:
+    def _excess(
+        self, left: Balls, right: Balls
+    ) -> tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]:
         """Return by how much the balls violate the inequality beyond tolerance: bounds."""
         pairs = zip(left.array, right.array, strict=True)
         beyond = [a - b - self.tol * (abs(a) + abs(b)) - self.floor for a, b in pairs]
@@ -125,7 +167,7 @@ class Inequality(Check):
 
     def _measure(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
         """Return each point's worst relative gap beyond tolerance (> 0 violates) and its entry."""
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
@@ -146,7 +188,7 @@ class Inequality(Check):
         return gap[np.arange(len(gap)), entry], entry
 
     @staticmethod
-    def _violates(margin: np.ndarray) -> np.ndarray:
+    def _violates(margin: Float[np.ndarray, " cases"]) -> Bool[np.ndarray, " cases"]:
         return margin > 0
 
     def _refuted(
@@ -158,13 +200,13 @@ class Inequality(Check):
         tried: int,
         seen: "_Tightest",
     ) -> Outcome:
-        ratio, tightest = seen.ratio, seen.witness()
+        measured = seen.measured()
 
         def violation(point: Case) -> Outcome:
             _, entry = self._measure(sides, [point], _Tightest())
             witness = sides.witness(point, int(entry[0]))
             note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
-            return Outcome(Verdict.refuted, grade, tried, note, ratio, tightest, witness=witness)
+            return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
         if sides.trial.is_control:
             return fallen_control(violation(point), sides, point, self._excess)
@@ -176,7 +218,7 @@ class Inequality(Check):
 
     def _measure_quietly(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"
-    ) -> np.ndarray:
+    ) -> Float[np.ndarray, " cases"]:
         """Return the gaps, a NaN being no violation: shrinking may step on one."""
         left, right = sides.evaluate(points)
         fine = ~(np.isnan(left) | np.isnan(right)).any(axis=1)
@@ -197,26 +239,32 @@ class _Tightest:
     """The largest ratio seen, and where; a tie stays with the smaller size."""
 
     def __init__(self) -> None:
-        self.ratio: float | None = None
+        self._ratio = -np.inf
         self._where: tuple[Sides, Case, int] | None = None
 
-    def offer(self, sides: Sides, points: Sequence[Case], ratio: np.ndarray) -> None:
+    def offer(
+        self, sides: Sides, points: Sequence[Case], ratio: Float[np.ndarray, "cases entries"]
+    ) -> None:
         worst, entry = divmod(int(np.argmax(ratio)), ratio.shape[1])
         value = float(ratio[worst, entry])
         if not np.isfinite(value):
             return
-        if self.ratio is None or value > self.ratio + 1e-6 * abs(self.ratio):
-            self.ratio, self._where = value, (sides, points[worst], entry)
+        if self._where is None or value > self._ratio + 1e-6 * abs(self._ratio):
+            self._ratio, self._where = value, (sides, points[worst], entry)
 
-    def witness(self):
+    def measured(self) -> LargestRatio | None:
         if self._where is None:
             return None
         sides, point, entry = self._where
-        return sides.witness(point, entry, most=MOST_NUMBERS)
+        where = sides.witness(point, entry, most=MOST_NUMBERS)
+        return LargestRatio(ratio=self._ratio, places={"Tightest where": where})
 
 
 def _mix(
-    latents: Sequence[Case], margin: np.ndarray, randoms: Sequence[Case], count: int
+    latents: Sequence[Case],
+    margin: Float[np.ndarray, " cases"],
+    randoms: Sequence[Case],
+    count: int,
 ) -> list[Case]:
     """Return the attack's starts: the worst cases, then random ones."""
     worst = [latents[i] for i in np.argsort(-margin, kind="stable")[: (count + 1) // 2]]

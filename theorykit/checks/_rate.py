@@ -7,11 +7,44 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import replicate
 from theorykit.common import exponents
-from theorykit.results import Evidence, Outcome, Verdict, Witness
+from theorykit.results import (
+    Evidence,
+    Figure,
+    Fit,
+    Measurement,
+    Number,
+    Outcome,
+    Verdict,
+    Witness,
+)
+
+
+class FittedExponent(Measurement):
+    """An exponent with its interval.
+
+    **Fields:** `predicted`, the range that it should lie in; `points`, what it was fitted to: the
+    (n, mean, standard error) of every size.
+    """
+
+    kind = "fitted_exponent"
+    exponent: Number
+    interval: tuple[Number, Number]
+    predicted: tuple[Number, Number]
+    points: tuple[tuple[Number, Number, Number], ...]
+
+    def words(self) -> str:
+        """Return the exponent and its interval."""
+        low, high = self.interval
+        return f"exponent {self.exponent:.4g} [{low:.4g}, {high:.4g}]"
+
+    def figure(self) -> Figure:
+        """Return the points with the fitted line."""
+        return Fit(points=self.points, exponent=self.exponent, predicted=self.predicted)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,6 +80,7 @@ class Rate(Check):
     batch: int = 64
 
     evidence = Evidence.fitted
+    functions = ("measure",)
     alternatives = ("exponent", "at_most", "at_least", "between")
 
     def __post_init__(self) -> None:
@@ -68,15 +102,15 @@ class Rate(Check):
         for i, n in enumerate(self.at):
             columns.append(self._measured(trial, n))
             trial.progress((i + 1) / len(self.at))
-        values = np.stack(columns, axis=1)  # (replicates, sizes)
+        values = np.stack(columns, axis=1)
         if self._keyed():
             slope, low, high = exponents.replicated(self.at, values)
         else:
             slope, low, high = exponents.exact(self.at, values[0])
         return self._judged(slope, (low, high), values)
 
-    def _measured(self, trial: Trial, n: float) -> np.ndarray:
-        """Return the replicates at one size, of shape (replicates,)."""
+    def _measured(self, trial: Trial, n: float) -> Float[np.ndarray, " replicates"]:
+        """Return the replicates at one size."""
         if self._keyed():
             values = replicate(self.measure, trial, self.replicates, self.vectorize, self.batch, n)
         else:
@@ -93,7 +127,12 @@ class Rate(Check):
             )
         return values
 
-    def _judged(self, slope: float, interval: tuple[float, float], values: np.ndarray) -> Outcome:
+    def _judged(
+        self,
+        slope: float,
+        interval: tuple[float, float],
+        values: Float[np.ndarray, "replicates sizes"],
+    ) -> Outcome:
         low, high = interval
         bottom, top = self._band()
         if bottom <= low and high <= top:
@@ -117,10 +156,9 @@ class Rate(Check):
             self.evidence,
             int(values.size),
             note,
-            estimate=slope,
-            interval=interval,
-            predicted=(bottom, top),
-            points=tuple(points),
+            FittedExponent(
+                exponent=slope, interval=interval, predicted=(bottom, top), points=tuple(points)
+            ),
             witness=Witness(f"# {note}", slope, predicted) if verdict == "refuted" else None,
         )
 

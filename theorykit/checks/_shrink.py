@@ -10,23 +10,24 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Bool
 
 from theorykit.checks.domains import Case
 
-Refutes = Callable[[Sequence[Case]], np.ndarray]
+Refutes = Callable[[Sequence[Case]], Bool[np.ndarray, " cases"]]
 
 MOST_TRIES, MOST_WORK = 20_000, 2_000_000
 """How many neighbours are looked at, and how many numbers in them."""
 
 
 LINE = 100
-"""Characters a line of a shown array."""
+"""Characters in a line of a shown array."""
 
 
 def shrink(case: Case, refutes: Refutes, allowed: Callable[[Case], bool]) -> Case:
     """Return the simplest point found that still refutes.
 
-    **Arguments:** `case`: an array an argument; `refutes`: says of many points at once whether
+    **Arguments:** `case`: an array for each argument; `refutes`: says of many points at once if
     they refute; `allowed`: whether a point lies in the domain.
     """
     tries = 0
@@ -146,7 +147,7 @@ def _batches(candidates: Iterator[Case], size: int) -> Iterator[list[Case]]:
 
 
 def show_arrays(arrays: Mapping[str, np.ndarray]) -> list[str]:
-    """Return numpy assignments that give back exactly these arrays, one a name."""
+    """Return numpy assignments that give back exactly these arrays, one for each name."""
     lines = []
     for name, value in arrays.items():
         value = np.asarray(value)
@@ -163,7 +164,7 @@ def show_arrays(arrays: Mapping[str, np.ndarray]) -> list[str]:
 
 
 def _nested(values: list, indent: int) -> str:
-    """Write nested lists: a row a line, long rows wrapped, numbers as short as they go."""
+    """Write nested lists: a line for each row, long rows wrapped, numbers as short as they go."""
     pad = " " * (indent + 1)
     if isinstance(values[0], list):
         return "[" + f",\n{pad}".join(_nested(row, indent + 1) for row in values) + "]"

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Float64, Shaped
 
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import compile_for
@@ -18,6 +19,19 @@ Side = Callable[..., Any]
 
 NOTHING = Inputs({}, {})
 """The domain of a claim without arguments."""
+
+
+def checked_domain(over: Any) -> Inputs:
+    """Return what two sides are compared over.
+
+    **Raises:** `ClaimError` for anything that is not made by `inputs`.
+    """
+    if not isinstance(over, Inputs):
+        raise ClaimError(
+            "over is a domain for each argument by name, as in "
+            f"over=inputs(S=reals('T'), T=(2, 4)), not {type(over).__name__}."
+        )
+    return over
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +68,10 @@ class Sides:
         ]
         return xp.concatenate([r[0] for r in rows]), xp.concatenate([r[1] for r in rows])
 
-    def evaluate(self, cases: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
-        """Return both sides at many parameters, each of shape (cases, entries), float64."""
+    def evaluate(
+        self, cases: Sequence[Case]
+    ) -> tuple[Float64[np.ndarray, "cases entries"], Float64[np.ndarray, "cases entries"]]:
+        """Return both sides at many parameters."""
         left, right = self._column(self.lhs, cases), self._column(self.rhs, cases)
         pairs = zip(*_paired(left, right), strict=True)
         rows = [_flat(a, b) for a, b in pairs]
@@ -64,7 +80,9 @@ class Sides:
             np.concatenate([r[1] for r in rows], axis=1),
         )
 
-    def _column(self, side: Side, cases: Sequence[Case]) -> list[np.ndarray]:
+    def _column(
+        self, side: Side, cases: Sequence[Case]
+    ) -> list[Shaped[np.ndarray, " cases *leaf"]]:
         """Evaluate one side alone, so that a control recompiles only the side it replaces."""
         if not self.traceable:
             rows = [self.at(side, case, np) for case in cases]
@@ -109,7 +127,12 @@ class Sides:
             lines.append(f"# both sides have {left.shape[1]} entries; number {entry} is the worst")
         return Witness("\n".join(lines), *sides)
 
-    def refuse_nan(self, cases: Sequence[Case], left: np.ndarray, right: np.ndarray) -> None:
+    def refuse_nan(
+        self,
+        cases: Sequence[Case],
+        left: Float[np.ndarray, "cases entries"],
+        right: Float[np.ndarray, "cases entries"],
+    ) -> None:
         """Raise a `ClaimError` that names the first point where a side is NaN."""
         for name, side in (("lhs", left), ("rhs", right)):
             bad = np.isnan(side)
@@ -119,8 +142,8 @@ class Sides:
                 raise ClaimError(f"{name} is NaN at a point of the domain: {where}")
 
 
-def stack(cases: Sequence[Case]) -> dict[str, np.ndarray]:
-    """Return the cases as one array an argument, of shape (cases, ...)."""
+def stack(cases: Sequence[Case]) -> dict[str, Shaped[np.ndarray, " cases *argument"]]:
+    """Return the cases as one array for each argument."""
     return {name: np.stack([case[name] for case in cases]) for name in cases[0]}
 
 
@@ -142,8 +165,10 @@ def _paired(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
     return left, right
 
 
-def _flat(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Broadcast two batches of arrays against each other, as (cases, entries) float64."""
+def _flat(
+    a: Shaped[np.ndarray, " cases *left"], b: Shaped[np.ndarray, " cases *right"]
+) -> tuple[Float64[np.ndarray, "cases entries"], Float64[np.ndarray, "cases entries"]]:
+    """Broadcast two batches of arrays against each other, all entries in one row."""
     try:
         shape = np.broadcast_shapes(a.shape[1:], b.shape[1:])
     except ValueError:

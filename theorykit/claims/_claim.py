@@ -1,25 +1,20 @@
-"""Claims: what they are, how they are registered, and how one is run."""
+"""What a claim is."""
 
 import dataclasses
-import hashlib
 import inspect
 import time
-import traceback
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from theorykit import papers
+from theorykit.claims._attempt import Progress, attempt
 from theorykit.results import Outcome, Result, Verdict
 
 if TYPE_CHECKING:
     from theorykit.checks import Check
 
-Progress = Callable[[float], None]
-
 TIERS = ("fast", "slow")
-
-_registry: dict[str, "Claim"] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +50,9 @@ class Claim:
         return Path(self.build.__code__.co_filename).resolve()
 
     @property
-    def is_shipped(self) -> bool:
-        """Whether the claim is one of `theorykit.proofs_numeric`, not in a file of the user's."""
-        return self.build.__module__.startswith("theorykit.proofs_numeric")
+    def is_installed(self) -> bool:
+        """Whether its id is enough to find it: a known paper has it, and no file of the user's."""
+        return papers.holder(self.build.__module__) is not None
 
     def json(self) -> dict[str, Any]:
         """Return the claim without its check as a JSON object."""
@@ -86,34 +81,9 @@ class Claim:
         The result depends on the claim and the seed only. Whatever goes wrong inside is a result
         with the verdict `error`.
         """
-        import jax
-
-        from theorykit.checks import Trial
-
         start = time.perf_counter()
-        control: Verdict | None = None
-        tried = ""
-        with float64():
-            try:
-                check = _checked(self.id, self.build())
-                tried = check.tried()
-                key = jax.random.fold_in(
-                    jax.random.key(seed, impl="threefry2x32"), stable_hash(self.id)
-                )
-                memory: dict = {}
-                first = lambda share: progress(0.7 * share)
-                second = lambda share: progress(0.7 + 0.3 * share)
-                trial = Trial(jax.random.fold_in(key, 0), False, memory, first)
-                outcome = self._signed(check.test(trial))
-                false = check.controlled()
-                if false is not None:
-                    control = false.test(
-                        Trial(jax.random.fold_in(key, 1), True, memory, second)
-                    ).verdict
-            # A claim that calls sys.exit must not end the run, least of all with exit code 0.
-            except (Exception, SystemExit) as error:
-                outcome = Outcome(Verdict.error, note=explain(error, self.file))
-        verdict, note = _weigh(outcome, control)
+        found = attempt(self.id, self.build, self.file, seed, progress)
+        verdict, note = found.weighed()
         return Result(
             id=self.id,
             paper=self.paper,
@@ -121,11 +91,11 @@ class Claim:
             statement=self.statement,
             expected=self.expect,
             verdict=verdict,
-            control=control,
-            outcome=outcome,
+            control=found.control,
+            outcome=self._signed(found.outcome),
             note=note,
             seconds=time.perf_counter() - start,
-            check=tried,
+            check=found.tried,
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:
@@ -134,129 +104,8 @@ class Claim:
         if certificate is None:
             return outcome
         arguments = [repr(self.id), *([certificate.call] if certificate.call else [])]
-        if not self.is_shipped:
+        if not self.is_installed:
             arguments.append(f"file={str(self.file)!r}")
         program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
         signed = dataclasses.replace(certificate, program=program)
         return dataclasses.replace(outcome, certificate=signed)
-
-
-def claim(
-    id: str,
-    *,
-    ref: str = "",
-    statement: str = "",
-    assumptions: Iterable[str] = (),
-    expect: str = "holds",
-    tier: str = "fast",
-    paper: str | None = None,
-    repairs: str | None = None,
-) -> Callable[[Callable[[], "Check"]], Claim]:
-    r"""Register a claim; decorates a function without arguments that returns its check.
-
-    The function's docstring is the statement in words. It runs inside a float64 scope, and only
-    when the claim does.
-
-    **Arguments:** `id`: its first part names the paper unless `paper` does; `<id>.repaired`
-    repairs `<id>` unless `repairs` says otherwise; `expect`: the recorded verdict, "holds",
-    "refuted" or "inconclusive"; `tier`: "fast" or "slow".
-
-    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
-    """
-    if not isinstance(id, str) or not id:
-        raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
-    if expect not in ("holds", "refuted", "inconclusive"):
-        raise ValueError(
-            f"claim {id}: expect is 'holds', 'refuted' or 'inconclusive', not {expect!r}."
-        )
-    if tier not in TIERS:
-        raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
-    if isinstance(assumptions, str):
-        assumptions = (assumptions,)
-    if repairs is None and id.endswith(".repaired"):
-        repairs = id.removesuffix(".repaired")
-
-    def register(build: Callable[[], "Check"]) -> Claim:
-        if not hasattr(build, "__code__"):
-            raise ValueError(f"claim {id} decorates {build!r}, which is not a function.")
-        made = Claim(
-            id=id,
-            paper=id.split(".")[0] if paper is None else paper,
-            ref=ref,
-            statement=statement,
-            assumptions=tuple(assumptions),
-            expect=Verdict(expect),
-            tier=tier,
-            words=" ".join((build.__doc__ or "").split()),
-            repairs=repairs,
-            build=build,
-        )
-        known = _registry.get(id)
-        # A module that is imported again registers the same place again.
-        if known is not None and known.place != made.place:
-            raise ValueError(
-                f"two claims have the id {id}: {known.place} and {made.place}; rename one."
-            )
-        _registry[id] = made
-        return made
-
-    return register
-
-
-def float64() -> AbstractContextManager[Any]:
-    """Return a scope, of this thread only, in which JAX computes in float64."""
-    import jax
-
-    return jax.enable_x64(True)
-
-
-def stable_hash(text: str) -> int:
-    """Return 32 bits of the text's SHA-256: the same in every process."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
-
-
-def _checked(id: str, check: Any) -> "Check":
-    from theorykit.checks import Check, ClaimError
-
-    if not isinstance(check, Check):
-        raise ClaimError(f"{id} returns {type(check).__name__}, not a check.")
-    return check
-
-
-def _weigh(outcome: Outcome, control: Verdict | None) -> tuple[Verdict, str]:
-    """A claim holds only if its check also saw through the control."""
-    if outcome.verdict != Verdict.holds or control == Verdict.refuted:
-        return outcome.verdict, outcome.note
-    if control is None:
-        why = (
-            "There is no control, so nothing shows that the check could have failed; give a false "
-            "neighbour, as in control=dict(rhs=...)."
-        )
-    else:
-        why = (
-            f"The control was not refuted ({control}), so nothing shows that this check finds what "
-            "is false; if the control is true, choose a falser one."
-        )
-    return Verdict.inconclusive, f"{why} {outcome.note}".strip()
-
-
-TRACED = {"TracerArrayConversionError", "TracerBoolConversionError", "ConcretizationTypeError"}
-"""JAX's errors for functions that it cannot trace, by name: importing them would import JAX."""
-
-
-def explain(error: BaseException, file: Path | None = None) -> str:
-    """Return one sentence for an exception: its type, its message, and where in the claims."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
-    near = inside or list(frames)
-    frame = near[-1] if near else None
-    message = " ".join(str(error).split()) or "no message"
-    if len(message) > 600:
-        message = message[:600] + " ..."
-    if type(error).__name__ in TRACED:
-        message = (
-            "JAX cannot trace this; write it with jax.numpy (jnp.where instead of `if`), or give "
-            "the check traceable=False"
-        )
-    where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
-    return f"{type(error).__name__}: {message}{where}"

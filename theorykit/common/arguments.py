@@ -1,9 +1,22 @@
 """Arguments of public functions, looked at before anything is compiled."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+
+Value = TypeVar("Value")
+
+
+def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
+    """Return a value that is one of those allowed.
+
+    **Raises:** `ValueError` otherwise.
+    """
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

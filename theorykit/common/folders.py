@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-try:
-    import fcntl
-except ImportError:  # not on Windows; nothing keeps two processes apart there
-    fcntl = None  # type: ignore[assignment]
+from filelock import FileLock, Timeout
 
 
 class Folder:
@@ -47,32 +44,26 @@ class Folder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {p.name for p in self.path.iterdir()}
-            lock = self.path / "lock"
-            self._lock = lock.open("a")
+            # Not by thread: whoever closes the folder gives it back.
+            self._lock = FileLock(self.path / "lock", blocking=False, thread_local=False)
+            self._lock.acquire()
+        except Timeout:
+            raise ValueError(
+                f"another process is {self._verb} in {self.path}; wait for it or take another "
+                "folder."
+            ) from None
         except OSError as error:
             raise ValueError(
                 f"{path} cannot be the folder of a {self._noun}: {error.strerror}."
             ) from error
         try:
-            self._take()
             strange = any(n not in known and not n.startswith(half) for n in there)
             self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
         except BaseException:
-            self._lock.close()
+            self._lock.release()
             if "lock" not in there:  # a folder that is not ours stays as it was
-                lock.unlink(missing_ok=True)
+                (self.path / "lock").unlink(missing_ok=True)
             raise
-
-    def _take(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(
-                f"another process is {self._verb} in {self.path}; wait for it or take another "
-                "folder."
-            ) from None
 
     def _settle(self, header: dict[str, Any], strange: bool, ours: set[str]) -> None:
         if not self._file.exists():
@@ -97,7 +88,7 @@ class Folder:
 
     def close(self) -> None:
         """Give the folder back."""
-        self._lock.close()
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self

@@ -3,14 +3,16 @@
 import dataclasses
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from theorykit import papers
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.version import __version__
+from theorykit.experiments._finding import Finding
 
 SIZES = ("cpu", "paper")
-PAPERS = ("capture", "limit", "quantitative", "sharper", "templates")
 
 _known: dict[tuple[str, str], "Experiment"] = {}
 
@@ -31,24 +33,6 @@ class Setting:
     def at(self, *names: str) -> Path | None:
         """Return a folder inside the run's, or None if nothing is kept."""
         return None if self.folder is None else self.folder.joinpath(*names)
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """What an experiment found.
-
-    **Fields:** `summary`, in sentences; `rows`, the table; `numbers`, what the summary rests on;
-    `plot`, which draws a figure into a file.
-    """
-
-    summary: str
-    rows: Sequence[Mapping[str, Any]]
-    numbers: Mapping[str, Any]
-    plot: Callable[[Path], None] | None = None
-
-    def json(self) -> dict[str, Any]:
-        """Return a JSON object."""
-        return {"summary": self.summary, "numbers": dict(self.numbers), "rows": list(self.rows)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,21 +61,23 @@ class Experiment:
         return found
 
     def _header(self, setting: Setting) -> dict[str, Any]:
-        import theorykit
-
         return {
             "paper": self.paper,
             "experiment": self.name,
             "size": setting.size,
             "seed": setting.seed,
-            "version": theorykit.__version__,
+            "version": __version__,
         }
 
 
-def experiment(
+def reproduces(
     paper: str, name: str, *, ref: str
 ) -> Callable[[Callable[[Setting], Finding]], Experiment]:
-    """Register an experiment; decorates a function of a `Setting` that returns a `Finding`."""
+    """Make an experiment of a function of a `Setting` that returns a `Finding`: a decorator.
+
+    **Arguments:** `paper` and `name`, under which it is found and run; `ref`: what it reproduces,
+    such as "Fig. 1". The docstring of the function is the experiment's `words`.
+    """
 
     def register(build: Callable[[Setting], Finding]) -> Experiment:
         words = " ".join((build.__doc__ or "").split())
@@ -103,11 +89,17 @@ def experiment(
 
 
 def experiments(paper: str | None = None) -> list[Experiment]:
-    """Return the shipped experiments, of one paper or all."""
-    for module in PAPERS:
-        importlib.import_module(f"theorykit.experiments.{module}")
-    if paper is not None and paper not in PAPERS:
-        raise ValueError(f"there are experiments of {', '.join(PAPERS)}, not of {paper!r}.")
+    """Return the experiments of every known paper, or of one.
+
+    **Raises:** `ValueError` for a paper without experiments.
+    """
+    for known in papers.known():
+        if known.experiments:
+            with papers.sparing(known):
+                importlib.import_module(known.experiments)
+    having = sorted({e.paper for e in _known.values()})
+    if paper is not None and paper not in having:
+        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.")
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 

@@ -1,13 +1,12 @@
-"""Reports of a run: on a terminal (here), and as pages (`theorykit.report.pages`)."""
+"""Reports of a run: one content; a terminal (here) and pages (`theorykit.report.pages`) show it."""
 
+from theorykit.report._content import Content as Content
+from theorykit.report._content import Entry as Entry
+from theorykit.report._content import content as content
 from theorykit.report._live import Live as Live
-from theorykit.report._terminal import block as block
 from theorykit.report._terminal import claim_page as claim_page
 from theorykit.report._terminal import console as console
-from theorykit.report._terminal import details as details
 from theorykit.report._terminal import experiments as experiments
 from theorykit.report._terminal import listing as listing
-from theorykit.report._terminal import measured as measured
 from theorykit.report._terminal import rows as rows
-from theorykit.report._terminal import summary as summary
-from theorykit.report._terminal import table as table
+from theorykit.report._terminal import terminal as terminal

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from theorykit.report._terminal import measured
-from theorykit.results import Evidence, Result, Verdict, Witness
-from theorykit.runs._folder import Run
+from theorykit.results import Certificate, Evidence, Figure, Result, Tightness, Verdict, Witness
+from theorykit.runs import Asked, Run
 
 MEANING = {
     Verdict.holds: "not broken under the budget, and its control was",
@@ -36,12 +35,12 @@ GRADES = {
 class Entry:
     """One claim as a report shows it.
 
-    **Fields:** `result`; `asked`, what the run folder says of the claim, empty if nothing; `seed`
+    **Fields:** `result`; `asked`, what the run folder says of the claim, None if nothing; `seed`
     of the run; `changes` since the run it is compared with, in words, None without one.
     """
 
     result: Result
-    asked: dict[str, Any]
+    asked: Asked | None = None
     seed: int | None = None
     changes: tuple[str, ...] | None = None
 
@@ -58,23 +57,23 @@ class Entry:
     @property
     def words(self) -> str:
         """The statement in words."""
-        return str(self.asked.get("words") or "")
+        return self.asked.words if self.asked else ""
 
     @property
     def assumptions(self) -> list[str]:
         """LaTeX or words, each."""
-        return [str(a) for a in self.asked.get("assumptions") or ()]
+        return self.asked.assumptions if self.asked else []
 
     @property
     def tier(self) -> str:
         """The claim's tier, "" if the run does not say."""
-        return str(self.asked.get("tier") or "")
+        return self.asked.tier if self.asked else ""
 
     @property
     def repairs(self) -> str | None:
         """The id of the printed claim that this one repairs."""
-        if self.asked:
-            return self.asked.get("repairs")
+        if self.asked is not None:
+            return self.asked.repairs
         return self.id.removesuffix(".repaired") if self.id.endswith(".repaired") else None
 
     @property
@@ -83,14 +82,42 @@ class Entry:
         return self.result.outcome.evidence.name if self.result.outcome.evidence else ""
 
     @property
-    def measured(self) -> str:
-        """The number that the check ends with, in words."""
-        return measured(self.result)
+    def found(self) -> str:
+        """What the check ends with, in words."""
+        return self.result.found
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is what it is, in a sentence or two."""
+        return self.result.reason
+
+    @property
+    def figure(self) -> Figure | None:
+        """What there is to draw."""
+        measured = self.result.outcome.measured
+        return measured.figure() if measured is not None else None
+
+    @property
+    def witness(self) -> Witness | None:
+        """The input that refutes it."""
+        return self.result.outcome.witness
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Why no rounding can change the verdict."""
+        return self.result.outcome.certificate
+
+    @property
+    def places(self) -> Mapping[str, Witness]:
+        """Further inputs to show, each under what it is."""
+        measured = self.result.outcome.measured
+        return measured.places if measured is not None else {}
 
     @property
     def source(self) -> str:
         """The claim in Python."""
-        return textwrap.dedent(str(self.asked.get("source") or "")).rstrip()
+        source = self.asked.source if self.asked else None
+        return textwrap.dedent(source or "").rstrip()
 
     @property
     def control(self) -> str:
@@ -101,7 +128,7 @@ class Entry:
     def command(self) -> str:
         """The command that repeats the verdict."""
         words = ["theorykit", "verify", self.id]
-        words += [str(self.asked["file"])] if self.asked.get("file") else []
+        words += [self.asked.file] if self.asked and self.asked.file else []
         words += [] if self.tier in ("", "fast") else ["--tier", self.tier]
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         return shlex.join(words)
@@ -124,6 +151,24 @@ class Content:
     def results(self) -> list[Result]:
         """The results that are shown."""
         return [e.result for e in self.entries]
+
+    @property
+    def bounds(self) -> list[tuple[Entry, float]]:
+        """The claims that are drawn as a share of their bound, with it."""
+        figures = [(e, e.figure) for e in self.entries]
+        return [(e, f.ratio) for e, f in figures if isinstance(f, Tightness)]
+
+    @property
+    def explained(self) -> list[Entry]:
+        """What a table is too short for.
+
+        Every refutation, then every other verdict that has a reason, then what holds without the
+        proof that was asked for.
+        """
+        undecided = (Verdict.inconclusive, Verdict.error)
+        of = lambda *verdicts: [e for e in self.entries if e.result.verdict in verdicts]
+        unproved = [e for e in of(Verdict.holds) if e.result.outcome.unproved]
+        return [*of(Verdict.refuted), *of(*undecided), *unproved]
 
     @functools.cached_property
     def errata(self) -> list[tuple[Entry, list[Entry]]]:
@@ -156,7 +201,7 @@ class Content:
 
     @property
     def machines(self) -> list[str]:
-        """What the run ran on, a line a machine."""
+        """What the run ran on, one line per machine."""
         return [_machine(m) for m in self.run.machines]
 
     @property
@@ -194,6 +239,15 @@ class Content:
         return ", ".join(parts).replace(" ", f" {claims} ", 1) or "No claim was tried"
 
     @property
+    def summary(self) -> str:
+        """One line that counts verdicts, and those that moved."""
+        parts = [f"{n} {v.value}" for v, n in self.counts]
+        moved = len(self.unexpected)
+        end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
+        count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
+        return f"{count}: {', '.join(parts) or 'none'}{end}."
+
+    @property
     def counts(self) -> list[tuple[Verdict, int]]:
         """How many of each verdict there are, of those that there are."""
         found = Counter(r.verdict for r in self.results)
@@ -213,7 +267,7 @@ def content(run: Run, old: Run | None = None, patterns: Sequence[str] = ()) -> C
     entries = [
         Entry(
             result,
-            run.claims.get(result.id, {}),
+            run.claims.get(result.id),
             run.header.get("seed"),
             None if old is None else changes(before.get(result.id), result),
         )
@@ -232,7 +286,7 @@ def changes(was: Result | None, now: Result) -> tuple[str, ...]:
         ("", was.verdict.value, now.verdict.value),
         ("evidence ", _grade(was), _grade(now)),
         ("control ", was.control or "none", now.control or "none"),
-        ("", measured(was) or "nothing", measured(now) or "nothing"),
+        ("", was.found or "nothing", now.found or "nothing"),
         ("statement ", was.statement, now.statement),
     ]
     return tuple(

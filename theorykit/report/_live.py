@@ -1,39 +1,39 @@
 """What a run shows on a terminal while it runs."""
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from typing import Self
 
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+from theorykit.common.progress import Bar
 from theorykit.report._terminal import console
 from theorykit.results import Result
 
 
 class Live:
-    """Progress on stderr: a bar with the time left, or a line a claim where that is no terminal."""
+    """Progress on stderr: a bar with the time left, or one line per claim without a terminal."""
 
     def __init__(self, total: int):
         self.total = total
-        self.console = console(stderr=True)
         self.shares: dict[str, float] = {}
         self.done = 0
-        self.task: TaskID | None = None
-        self.bar = Progress(
+        self.bar = Bar(
+            total,
             BarColumn(30),
             TextColumn("{task.fields[done]}/{task.total:.0f}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             TextColumn("{task.fields[now]}"),
-            console=self.console,
+            console=console(stderr=True),
+            fields={"done": 0, "now": ""},
             transient=True,
             speed_estimate_period=300,
         )
 
-    def __enter__(self) -> "Live":
-        if self.console.is_terminal:
-            self.bar.start()
-            self.task = self.bar.add_task("", total=self.total, done=0, now="")
+    def __enter__(self) -> Self:
+        self.bar.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.task is not None:
-            self.bar.stop()
+        self.bar.__exit__()
 
     def progress(self, id: str, share: float) -> None:
         """A claim got this far."""
@@ -44,18 +44,13 @@ class Live:
         """A claim is done."""
         self.done = count
         self.shares.pop(result.id, None)
-        if self.task is None:
+        if not self.bar.drawn:
             line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
-            self.console.print(line, markup=False)
+            self.bar.say(line)
         elif result.moved:
-            self.console.print(f"{result.id}: {result.verdict}, not {result.expected} as recorded")
+            self.bar.say(f"{result.id}: {result.verdict}, not {result.expected} as recorded")
         self._draw()
 
     def _draw(self) -> None:
-        if self.task is not None:
-            self.bar.update(
-                self.task,
-                completed=min(self.done + sum(self.shares.values()), self.total),
-                done=self.done,
-                now=", ".join(self.shares),
-            )
+        completed = min(self.done + sum(self.shares.values()), self.total)
+        self.bar.update(completed, done=self.done, now=", ".join(self.shares))

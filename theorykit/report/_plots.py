@@ -1,49 +1,55 @@
 """Small plots as inline SVG, coloured by the page's own style, so that they follow its theme."""
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from theorykit.results import Outcome, Result
+from theorykit.report._content import Entry
+from theorykit.results import Curve, Figure, Fit, Interval, Tightness, Verdict
 
 WIDTH, LEFT, RIGHT = 360, 44, 14
 """A plot's width, and the room beside its axes, in its own units."""
 
 
-def plot(result: Result) -> Markup:
-    """Return the plot of a result: its fit, its interval or its tightness; "" if it has none."""
-    found = result.outcome
-    if len(found.points) > 1:
-        return _fit(found)
-    if found.interval is not None and found.estimate is not None:
-        return _interval(found.estimate, found.interval, found.predicted)
-    if found.ratio is not None and math.isfinite(found.ratio):
-        return _tightness(found.ratio)
+def plot(figure: Figure | None) -> Markup:
+    """Return a figure as SVG; "" where there is none, or none of its numbers can be drawn."""
+    match figure:
+        case Fit():
+            return _fit(figure)
+        case Interval():
+            return _interval(figure)
+        case Tightness():
+            return _tightness(figure.ratio) if math.isfinite(figure.ratio) else Markup("")
+        case Curve():
+            return _curve(figure)
     return Markup("")
 
 
-def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
+def strip(bounds: Sequence[tuple[Entry, float]]) -> Markup:
     """Return a dot for each bound, at lhs / rhs, stacked where they meet.
 
-    **Arguments:** `entries`: id, anchor, ratio, verdict. Ratios above 1 share the last column,
-    those of 0 and below the first.
+    Ratios above 1 share the last column, those of 0 and below the first.
     """
     columns = 60
     width, base, step = 960, 0, 7
     stacks: dict[int, int] = {}
     x = lambda column: 30 + (width - 100) * column / columns
     dots = []
-    for id, anchor, ratio, verdict in sorted(entries, key=lambda e: (e[3] != "refuted", -e[2])):
+    fallen_first = lambda bound: (bound[0].result.verdict != Verdict.refuted, -bound[1])
+    for entry, ratio in sorted(bounds, key=fallen_first):
         beyond = ratio > 1 + 1e-6
         column = columns + 3 if beyond else min(columns, round(ratio * columns)) if ratio > 0 else 0
         stacks[column] = height = stacks.get(column, 0) + 1
-        label = f"{id}: lhs/rhs up to {ratio:.4g}"
+        label = f"{entry.id}: lhs/rhs up to {ratio:.4g}"
+        place = x(column), base - step * (height - 0.4)
         dots.append(
             Markup(
                 '<a href="#{}" tabindex="-1" aria-label="{}"><title>{}</title>'
                 '<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2.9"/></a>'
-            ).format(anchor, label, label, verdict, x(column), base - step * (height - 0.4))
+            ).format(entry.anchor, label, label, entry.result.verdict, *place)
         )
     top = base - step * (max(stacks.values(), default=0) + 1)
     ticks = [(x(columns * i / 4), f"{i / 4:g}") for i in range(5)] + [(x(columns + 3), "> 1")]
@@ -59,66 +65,127 @@ def strip(entries: Sequence[tuple[str, str, float, str]]) -> Markup:
     ).format(top, width, base + 22 - top, Markup("").join(body))
 
 
-def _fit(found: Outcome) -> Markup:
+@dataclasses.dataclass(frozen=True)
+class _Axes:
+    """A rectangle of the page that data are drawn into, between two ends on each axis."""
+
+    u: tuple[float, float]
+    v: tuple[float, float]
+    height: float = 224
+    top: float = 12
+    bottom: float = 34
+
+    def x(self, u: float) -> float:
+        low, high = self.u
+        return LEFT + (WIDTH - LEFT - RIGHT) * (u - low) / (high - low)
+
+    def y(self, v: float) -> float:
+        low, high = self.v
+        inner = self.height - self.bottom - self.top
+        return self.height - self.bottom - inner * (v - low) / (high - low)
+
+    def labels(self, us: Iterable[tuple[float, str]], vs: Iterable[tuple[float, str]]) -> Markup:
+        """Return both axes' numbers, with lines across for the vertical one's."""
+        floor = self.height - self.bottom
+        made: list[Markup] = []
+        for v, label in vs:
+            made.append(_line(LEFT, self.y(v), WIDTH - RIGHT, self.y(v), "grid"))
+            made.append(_text(LEFT - 5, self.y(v) + 3.5, label, "end"))
+        for u, label in us:
+            made.append(_line(self.x(u), floor, self.x(u), floor + 4, "axis"))
+            made.append(_text(self.x(u), floor + 15, label))
+        return Markup("").join(made)
+
+    def clipped(self, marks: Iterable[Markup]) -> Markup:
+        """Return marks without what leaves the rectangle."""
+        # A nested picture clips what leaves it, and needs no id as a clip path would.
+        inner = WIDTH - LEFT - RIGHT, self.height - self.top - self.bottom
+        place = {"x": LEFT, "y": self.top, "width": inner[0], "height": inner[1]}
+        box = " ".join(str(value) for value in place.values())
+        frame = " ".join(f'{name}="{value}"' for name, value in {**place, "viewBox": box}.items())
+        return Markup(f"<svg {frame}>") + Markup("").join(marks) + Markup("</svg>")
+
+    def named(self, label: str) -> Markup:
+        """Return the horizontal axis and its name."""
+        floor = self.height - self.bottom
+        return _line(LEFT, floor, WIDTH - RIGHT, floor, "axis") + _text(
+            WIDTH - RIGHT, self.height - 4, label, "end"
+        )
+
+
+def _fit(found: Fit) -> Markup:
     """Means over sizes on logarithmic axes, the fitted line, and the predicted slopes."""
     usable = lambda n, m, s: 1e-250 < n < 1e250 and 1e-250 < m < 1e250 and 0 <= s < 1e250
     points = [p for p in found.points if usable(*p)]
     if len(points) < 2:
         return Markup("")
-    height, top, bottom = 224, 12, 34
     us = [math.log10(n) for n, _, _ in points]
     vs = [math.log10(m) for _, m, _ in points]
     ends = [e for n, m, s in points for e in (m - 2 * s, m + 2 * s) if e > 0]
-    u0, u1 = _padded(us, 0.08)
-    v0, v1 = _padded([*vs, *map(math.log10, ends)], 0.1, least=0.3)
-    x = lambda u: LEFT + (WIDTH - LEFT - RIGHT) * (u - u0) / (u1 - u0)
-    y = lambda v: height - bottom - (height - bottom - top) * (v - v0) / (v1 - v0)
+    axes = _Axes(_padded(us, 0.08), _padded([*vs, *map(math.log10, ends)], 0.1, least=0.3))
+    (u0, u1), (v0, v1) = axes.u, axes.v
     middle = (sum(us) / len(us), sum(vs) / len(vs))
-    at = lambda slope, u: y(middle[1] + slope * (u - middle[0]))
-    body: list[Markup] = []
-    for v in _decades(v0, v1):
-        body.append(_line(LEFT, y(v), WIDTH - RIGHT, y(v), "grid"))
-        body.append(_text(LEFT - 5, y(v) + 3.5, _power(v), "end"))
-    for u in _thinned(us, u1 - u0):
-        body.append(_line(x(u), height - bottom, x(u), height - bottom + 4, "axis"))
-        body.append(_text(x(u), height - bottom + 15, f"{10**u:.4g}"))
+    at = lambda slope, u: axes.y(middle[1] + slope * (u - middle[0]))
+    line = lambda slope, kind: _line(axes.x(u0), at(slope, u0), axes.x(u1), at(slope, u1), kind)
     inside: list[Markup] = []
     low, high = found.predicted or (math.nan, math.nan)
     bounds = [s for s in (low, high) if math.isfinite(s)]
     if len(bounds) == 2:
         corners = [(u0, at(low, u0)), (u0, at(high, u0)), (u1, at(high, u1)), (u1, at(low, u1))]
-        path = " ".join(f"{x(u):.1f},{v:.1f}" for u, v in corners)
+        path = " ".join(f"{axes.x(u):.1f},{v:.1f}" for u, v in corners)
         inside.append(Markup('<polygon class="band" points="{}"/>').format(path))
     else:
-        inside += [_line(x(u0), at(s, u0), x(u1), at(s, u1), "predicted") for s in bounds]
-    slope = found.estimate
-    if slope is not None and math.isfinite(slope):
-        inside.append(_line(x(u0), at(slope, u0), x(u1), at(slope, u1), "fit"))
+        inside += [line(slope, "predicted") for slope in bounds]
+    if math.isfinite(found.exponent):
+        inside.append(line(found.exponent, "fit"))
     for u, v, (_, m, s) in zip(us, vs, points, strict=True):
         if s > 0:
             least = math.log10(m - 2 * s) if m > 2 * s else v0
-            inside.append(_line(x(u), y(least), x(u), y(math.log10(m + 2 * s)), "error"))
-        inside.append(
-            Markup('<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="3.2"/>').format(x(u), y(v))
-        )
-    # A nested picture clips what leaves it, and needs no id as a clip path would.
-    box = f"{LEFT} {top} {WIDTH - LEFT - RIGHT} {height - top - bottom}"
-    place = dict(zip(("x", "y", "width", "height"), box.split(), strict=True))
-    frame = " ".join(f'{name}="{value}"' for name, value in {**place, "viewBox": box}.items())
-    body.append(Markup(f"<svg {frame}>") + Markup("").join(inside) + Markup("</svg>"))
-    body.append(_line(LEFT, height - bottom, WIDTH - RIGHT, height - bottom, "axis"))
-    body.append(_text(WIDTH - RIGHT, height - 4, "n, logarithmic", "end"))
-    text = f"Measured at {len(points)} sizes"
-    text += "" if slope is None else f"; fitted exponent {slope:.4g}"
+            most = math.log10(m + 2 * s)
+            inside.append(_line(axes.x(u), axes.y(least), axes.x(u), axes.y(most), "error"))
+        inside.append(_mark(axes.x(u), axes.y(v)))
+    text = f"Measured at {len(points)} sizes; fitted exponent {found.exponent:.4g}"
     if bounds:
         text += f", predicted {_between(low, high)}"
-    return _figure(height, text, body)
+    labels = axes.labels(
+        [(u, f"{10**u:.4g}") for u in _thinned(us, u1 - u0)],
+        [(v, _power(v)) for v in _decades(v0, v1)],
+    )
+    body = [labels, axes.clipped(inside), axes.named("n, logarithmic")]
+    return _figure(axes.height, text, body)
 
 
-def _interval(
-    estimate: float, interval: tuple[float, float], predicted: tuple[float, float] | None
-) -> Markup:
+def _curve(found: Curve) -> Markup:
+    """Points joined in their order, over what is predicted."""
+    usable = lambda x, y, s: abs(x) < 1e250 and abs(y) < 1e250 and 0 <= s < 1e250
+    points = [p for p in found.points if usable(*p)]
+    if not points:
+        return Markup("")
+    low, high = found.predicted or (math.nan, math.nan)
+    bounds = [v for v in (low, high) if abs(v) < 1e250]
+    ends = [e for _, y, s in points for e in (y - 2 * s, y + 2 * s)]
+    axes = _Axes(_padded([x for x, _, _ in points], 0.08), _padded([*ends, *bounds], 0.1))
+    inside: list[Markup] = []
+    if found.predicted is not None and low <= high:
+        top, floor = (axes.y(min(max(v, axes.v[0]), axes.v[1])) for v in (high, low))
+        inside.append(_rect(LEFT, top, WIDTH - LEFT - RIGHT, max(floor - top, 2.0), "band"))
+    places = [(axes.x(x), axes.y(y)) for x, y, _ in points]
+    inside += [_line(*a, *b, "fit") for a, b in itertools.pairwise(places)]
+    for (x, y, s), place in zip(points, places, strict=True):
+        if s > 0:
+            inside.append(
+                _line(axes.x(x), axes.y(y - 2 * s), axes.x(x), axes.y(y + 2 * s), "error")
+            )
+        inside.append(_mark(*place))
+    labels = axes.labels(
+        [(u, f"{u:.4g}") for u in _ticks(*axes.u)], [(v, f"{v:.4g}") for v in _ticks(*axes.v)]
+    )
+    return _figure(axes.height, found.caption, [labels, axes.clipped(inside), axes.named(found.x)])
+
+
+def _interval(found: Interval) -> Markup:
     """An estimate with its interval, over what is predicted."""
+    estimate, interval, predicted = found.estimate, found.interval, found.predicted
     low, high = predicted or (math.nan, math.nan)
     known = [estimate, *interval, low, high]
     ends = [v for v in known if abs(v) < 1e300]
@@ -137,9 +204,7 @@ def _interval(
     if math.isfinite(estimate):
         body.append(_line(x(interval[0]), level, x(interval[1]), level, "fit"))
         body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in interval]
-        body.append(
-            Markup('<circle class="mark" cx="{:.1f}" cy="{}" r="4"/>').format(x(estimate), level)
-        )
+        body.append(_mark(x(estimate), level, 4))
     text = f"Estimate {estimate:.4g} in [{interval[0]:.4g}, {interval[1]:.4g}]"
     if predicted is not None:
         text += f", predicted {_between(low, high)}"
@@ -181,6 +246,10 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
     return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
         kind, x1, y1, x2, y2
     )
+
+
+def _mark(x: float, y: float, radius: float = 3.2) -> Markup:
+    return Markup('<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="{:g}"/>').format(x, y, radius)
 
 
 def _rect(x: float, y: float, width: float, height: float, kind: str) -> Markup:

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from theorykit.claims import Claim
-from theorykit.results import Certificate, Evidence, Result, Verdict, Witness
+from theorykit.report._content import Content, Entry
+from theorykit.results import UNREADABLE, Certificate, Result, Verdict, Witness
 
 COLOURS = {
     Verdict.holds: "green",
@@ -23,66 +24,38 @@ MOST_LINES = 60
 """Longer witnesses are cut on the terminal; the JSON has them in full."""
 
 
-def table(results: Sequence[Result]) -> Table:
+def terminal(content: Content) -> RenderableType:
+    """Return a run: its table, what the table is too short for, what moved, and one line."""
+    parts: list[RenderableType] = [table(content.entries), *map(block, content.explained)]
+    parts += [Text(""), Text(content.summary)]
+    parts += [Text(f"{entry.id}: {'; '.join(entry.changes or ())}") for entry in content.moved]
+    parts += [Text(f"{id}: gone") for id in content.gone]
+    return Group(*parts)
+
+
+def table(entries: Sequence[Entry]) -> Table:
     """Return the table of a run: one line a claim."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("claim", "verdict", "evidence", "tightness or estimate", "control"):
-        made.add_column(name, overflow="fold")
+    made = _columns("claim", "verdict", "evidence", "tightness or estimate", "control")
     made.add_column("seconds", justify="right")
-    for r in results:
+    for entry in entries:
+        r = entry.result
         verdict = Text(r.verdict, COLOURS[r.verdict])
         if r.moved:
             verdict.append(f" (not {r.expected})", "bold red")
         made.add_row(
             r.id,
             verdict,
-            r.outcome.evidence.name if r.outcome.evidence else "",
-            measured(r),
+            entry.evidence,
+            Text(entry.found),
             Text(r.control or "none", "" if r.control == Verdict.refuted else "yellow"),
             f"{r.seconds:.1f}",
         )
     return made
 
 
-def measured(result: Result) -> str:
-    """Return the number that a check ends with: a ratio, or an estimate with its interval."""
-    found = result.outcome
-    if found.evidence == Evidence.certified and result.verdict == Verdict.holds:
-        return f"proved: {found.certificate.where}" if found.certificate else "proved"
-    if found.ratio is not None:
-        return f"max lhs/rhs {found.ratio:.4g}"
-    if found.estimate is None:
-        return f"{found.cases} case{'s' * (found.cases > 1)}" if found.cases else ""
-    if found.interval is None:
-        return f"max error {found.estimate:.1e}"
-    name = "exponent " if found.evidence == Evidence.fitted else ""
-    low, high = found.interval
-    return f"{name}{found.estimate:.4g} [{low:.4g}, {high:.4g}]"
-
-
-def summary(results: Sequence[Result]) -> str:
-    """Return one line that counts verdicts."""
-    counts = {v: sum(r.verdict == v for r in results) for v in Verdict}
-    parts = [f"{n} {v.value}" for v, n in counts.items() if n]
-    moved = sum(r.moved for r in results)
-    end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
-    count = "1 claim" if len(results) == 1 else f"{len(results)} claims"
-    return f"{count}: {', '.join(parts) or 'none'}{end}."
-
-
-def details(results: Sequence[Result]) -> list[RenderableType]:
-    """Return a block for every refutation, then for every other verdict that has a reason.
-
-    At the end is what holds without the proof that was asked for.
-    """
-    refuted = [r for r in results if r.verdict == Verdict.refuted]
-    unclear = [r for r in results if r.verdict in (Verdict.inconclusive, Verdict.error)]
-    unproved = [r for r in results if r.verdict == Verdict.holds and "Not proved" in r.note]
-    return [block(r) for r in [*refuted, *unclear, *unproved]]
-
-
-def block(result: Result) -> RenderableType:
-    """Return one result with its statement, its reason and its witness."""
+def block(entry: Entry) -> RenderableType:
+    """Return one claim with its statement, the reason of its verdict and its witness."""
+    result = entry.result
     lines: list[RenderableType] = [
         Text(""),
         Text.assemble(
@@ -94,12 +67,12 @@ def block(result: Result) -> RenderableType:
         ),
         Text("  " + result.statement, "italic"),
     ]
-    if result.note:
-        lines.append(Text("  " + result.note))
-    if result.outcome.witness is not None:
-        lines.append(Text(shown(result.outcome.witness)))
-    if result.outcome.certificate is not None:
-        lines.append(Text(certified(result.outcome.certificate)))
+    if entry.reason:
+        lines.append(Text("  " + entry.reason))
+    if entry.witness is not None:
+        lines.append(Text(shown(entry.witness)))
+    if entry.certificate is not None:
+        lines.append(Text(certified(entry.certificate)))
     return Group(*lines)
 
 
@@ -129,9 +102,7 @@ def shown(witness: Witness) -> str:
 
 def listing(claims: Sequence[Claim]) -> Table:
     """Return the table of `theorykit list`."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("claim", "where", "tier", "expected", "in words"):
-        made.add_column(name, overflow="fold")
+    made = _columns("claim", "where", "tier", "expected", "in words")
     for c in claims:
         made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), c.words)
     return made
@@ -139,9 +110,7 @@ def listing(claims: Sequence[Claim]) -> Table:
 
 def experiments(known: Sequence[Any]) -> Table:
     """Return the table of `theorykit experiment`."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("paper", "experiment", "where", "in words"):
-        made.add_column(name, overflow="fold")
+    made = _columns("paper", "experiment", "where", "in words")
     for e in known:
         made.add_row(e.paper, e.name, e.ref, e.words)
     return made
@@ -180,19 +149,34 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     source = claim.source()
     if source is not None:
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
-    if last is None:
+    entry = _last_entry(last)
+    if last is None or entry is None:
         page.append(Text("no result of this claim as it is now; `theorykit verify` makes one"))
         return page
-    result = Result.from_json(last["result"])
     head = last["header"]
     page += [
         Text(f"last result (version {head['version']}, seed {head['seed']}, {head['device']})"),
-        table([result]),
-        block(result),
+        table([entry]),
+        block(entry),
     ]
-    if result.outcome.tightest is not None:
-        page += [Text("\ntightest where"), Text(shown(result.outcome.tightest))]
+    for name, place in entry.places.items():
+        page += [Text(f"\n{name.lower()}"), Text(shown(place))]
     return page
+
+
+def _last_entry(last: Mapping[str, Any] | None) -> Entry | None:
+    """Return the result that a user's cache keeps, None if another version wrote it."""
+    try:
+        return Entry(Result.from_json(last["result"])) if last is not None else None
+    except UNREADABLE:
+        return None
+
+
+def _columns(*names: str) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        made.add_column(name, overflow="fold")
+    return made
 
 
 def console(stderr: bool = False) -> Console:

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-import theorykit
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.version import __version__
 from theorykit.results import UNREADABLE, Result
+from theorykit.runs._asked import Asked
 
 
 class RunFolder(Folder):
@@ -117,9 +118,14 @@ class Run:
     name: str
     header: dict[str, Any]
     machines: list[dict[str, Any]]
-    claims: dict[str, dict[str, Any]]
+    claims: dict[str, Asked]
     results: list[Result]
     problems: list[str]
+
+    @classmethod
+    def of(cls, results: Iterable[Result], header: Mapping[str, Any]) -> "Run":
+        """Return a run that was kept in no folder."""
+        return cls("", dict(header), [], {}, list(results), [])
 
     @property
     def unfinished(self) -> list[str]:
@@ -146,7 +152,7 @@ def read_run(path: str | Path) -> Run:
         name=folder.resolve().name,
         header=header,
         machines=_objects(plan.get("machines")),
-        claims={c["id"]: c for c in _claims(plan)},
+        claims={c["id"]: Asked.model_validate(c) for c in _claims(plan)},
         results=results,
         problems=[],
     )
@@ -174,9 +180,9 @@ def _problems(run: Run, unread: int) -> Iterable[str]:
     version = run.header.get("version")
     if not run.header:
         yield "The run has no header: version, seed and device are not known."
-    elif version != theorykit.__version__:
+    elif version != __version__:
         yield (
-            f"The run was made by version {version}, this report by {theorykit.__version__}: "
+            f"The run was made by version {version}, this report by {__version__}: "
             "fields that only one of them knows are left out."
         )
     if not run.results:
@@ -210,11 +216,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 def _claims(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the claims of a plan that can be read."""
-    return [
-        c
-        for c in _objects(plan.get("claims"))
-        if isinstance(c.get("id"), str) and isinstance(c.get("assumptions") or [], list)
-    ]
+    return [c for c in _objects(plan.get("claims")) if Asked.read(c) is not None]
 
 
 # What was found last ------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import theorykit
 from theorykit.claims import Claim, select
+from theorykit.common.version import __version__
 from theorykit.results import Result
+from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
 
@@ -37,8 +38,8 @@ def verify(
 
     **Arguments:**
 
-    - `patterns_or_files`: shell patterns over ids, and `.py` files of claims; all that is
-      shipped if there are none.
+    - `patterns_or_files`: shell patterns over ids, and `.py` files of claims; the claims of all
+      known papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all".
     - `run`: a folder to append results to; claims that have one there already are not run again.
@@ -72,7 +73,7 @@ def run_selected(
     head, marks = header(seed), {claim.id: fingerprint(claim) for claim in claims}
     with RunFolder(run, head) if run is not None else contextlib.nullcontext() as folder:
         if folder is not None:
-            folder.plan(map(asked, claims), machine())
+            folder.plan([Asked.of(c).model_dump() for c in claims], machine())
         try:
             run_claims(claims, marks, seed, folder, keep, on_progress)
         finally:
@@ -86,17 +87,11 @@ def header(seed: int) -> dict[str, Any]:
 
     device = jax.devices()[0]
     return {
-        "version": theorykit.__version__,
+        "version": __version__,
         "seed": seed,
         "jax": jax.__version__,
         "device": f"{device.platform}: {device.device_kind}",
     }
-
-
-def asked(claim: Claim) -> dict[str, Any]:
-    """Return what a run folder says of a claim: how it is written, and in which of your files."""
-    file = None if claim.is_shipped else claim.file.name
-    return {**claim.json(), "source": claim.source(), "file": file}
 
 
 def machine() -> dict[str, Any]:

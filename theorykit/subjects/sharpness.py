@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
 from theorykit.common.arguments import finite, whole
 
@@ -24,9 +25,12 @@ __all__ = [
     "trace",
 ]
 
-Array = Any
 HELD = 2**12
 """Directions times inputs that are held at once: few enough to stay in the cache."""
+
+
+Inputs = Shaped[ArrayLike, " inputs *shape"]
+Targets = Real[ArrayLike, " inputs *outputs"]
 
 
 class Trace(NamedTuple):
@@ -36,47 +40,47 @@ class Trace(NamedTuple):
     `stderr` and `group_stderr` are 0 where the trace is exact; `draws` is then None.
     """
 
-    value: Array
-    groups: dict[str, Array]
-    stderr: Array
-    group_stderr: dict[str, Array]
+    value: Float[Array, ""]
+    groups: dict[str, Float[Array, ""]]
+    stderr: Float[Array, ""]
+    group_stderr: dict[str, Float[Array, ""]]
     draws: int | None
 
 
 class Perturbed(NamedTuple):
     """Traces under Gaussian noise on all parameters.
 
-    `sigmas` (S,), `traces` (functions, S, draws), `unperturbed` (functions,), and `losses`, the
-    loss at the same points, (functions, S, draws).
+    `sigmas`, `traces`, `unperturbed`, the traces without noise, and `losses`, the loss at the
+    points of `traces`.
     """
 
-    sigmas: np.ndarray
-    traces: np.ndarray
-    unperturbed: np.ndarray
-    losses: np.ndarray
+    sigmas: Float[np.ndarray, " sigmas"]
+    traces: Float[np.ndarray, "functions sigmas draws"]
+    unperturbed: Float[np.ndarray, " functions"]
+    losses: Float[np.ndarray, "functions sigmas draws"]
 
-    def excess(self, percentile: float = 100.0) -> np.ndarray:
-        """Return, a sigma, a percentile over functions of (mean trace over draws - unperturbed)."""
+    def excess(self, percentile: float = 100.0) -> Float[np.ndarray, " sigmas"]:
+        """Return a percentile over functions of (mean trace over draws - unperturbed)."""
         if not 0 <= percentile <= 100:
             raise ValueError(f"a percentile lies between 0 and 100, got {percentile}.")
         return np.percentile(self.traces.mean(-1) - self.unperturbed[:, None], percentile, axis=0)
 
 
-def loss(network: Any, x: Array, y: Array) -> Array:
-    """Return the mean over inputs x (N, ...) of |network(x) - y|^2."""
+def loss(network: Any, x: Inputs, y: Targets) -> Float[Array, ""]:
+    """Return the mean over inputs x of |network(x) - y|^2."""
     problem = _Problem(network, x, y)
     return _loss(problem.graph, problem.weights, problem.rest, problem.x, problem.y)
 
 
-def trace(network: Any, x: Array, y: Array | None = None) -> Trace:
+def trace(network: Any, x: Inputs, y: Targets | None = None) -> Trace:
     """Return the exact trace of the loss Hessian, by group of parameters.
 
     One second derivative along every parameter, forward over forward: no residual is taken to be
     zero and nothing is drawn. The cost is about four forward passes a parameter and input.
 
     **Arguments:** `network`: an `nnx.Module` that maps one input to outputs; its `nnx.Param`s are
-    the parameters. `x`: (N, ...) inputs; `y`: (N, ...) targets, or None for the network's own
-    outputs, at which the loss is zero.
+    the parameters. `x`: inputs; `y`: targets, or None for the network's own outputs, at which the
+    loss is zero.
 
     **Raises:** `ValueError` for no network, no inputs, NaN or infinity, or targets that do not fit.
     """
@@ -85,7 +89,7 @@ def trace(network: Any, x: Array, y: Array | None = None) -> Trace:
 
 
 def hutchinson(
-    network: Any, x: Array, y: Array | None = None, *, key: jax.Array, draws: int = 64
+    network: Any, x: Inputs, y: Targets | None = None, *, key: PRNGKeyArray, draws: int = 64
 ) -> Trace:
     """Return an estimate of the trace from z' H z with random signs z, with standard errors.
 
@@ -101,8 +105,8 @@ def hutchinson(
     return Trace(total.mean(), groups, error(total), errors, draws)
 
 
-def gradient_norms(network: Any, x: Array) -> dict[str, Array]:
-    """Return the squared norm of the output's gradient at each input, (N,), by group.
+def gradient_norms(network: Any, x: Inputs) -> dict[str, Float[Array, " inputs"]]:
+    """Return the squared norm of the output's gradient at each input, by group.
 
     Summed over outputs where there are several. Twice the mean of the sum over groups is the
     Gauss-Newton part of the trace; all of it where the loss is zero (Theorem 13).
@@ -113,16 +117,16 @@ def gradient_norms(network: Any, x: Array) -> dict[str, Array]:
 
 def perturbed(
     networks: Any,
-    x: Array,
-    y: Array | None = None,
+    x: Inputs,
+    y: Targets | None = None,
     *,
-    sigmas: Sequence[float],
-    key: jax.Array,
+    sigmas: Sequence[float] | Float[np.ndarray, " sigmas"],
+    key: PRNGKeyArray,
     draws: int = 4,
 ) -> Perturbed:
     """Return exact traces at theta + sigma N(0, 1), over a mesh of sigmas.
 
-    **Arguments:** `networks`: one, or several of one shape (one a function); `y`: None for each
+    **Arguments:** `networks`: one, or several of one shape (one per function); `y`: None for each
     network's own outputs without noise; `sigmas`: above 0; the same draws serve every sigma.
 
     **Raises:** `ValueError` for a sigma at or below 0, and as `trace`.
@@ -155,7 +159,7 @@ def perturbed(
 class _Problem:
     """A network and its data, looked at once."""
 
-    def __init__(self, network: Any, x: Array, y: Array | None):
+    def __init__(self, network: Any, x: Inputs, y: Targets | None):
         from flax import nnx
 
         if not isinstance(network, nnx.Module):
@@ -188,7 +192,7 @@ class _Problem:
         zero = jnp.zeros(())
         return Trace(sum(groups.values()), groups, zero, dict.fromkeys(groups, zero), None)
 
-    def loss(self, weights: Any) -> Array:
+    def loss(self, weights: Any) -> Float[Array, ""]:
         return _loss(self.graph, weights, self.rest, self.x, self.y)
 
 
@@ -202,13 +206,21 @@ def _group(path: tuple) -> str:
     return str(getattr(first, "key", getattr(first, "name", first)))
 
 
-def _outputs(graph: Any, weights: Any, rest: Any, x: Array) -> Array:
+def _outputs(
+    graph: Any, weights: Any, rest: Any, x: Shaped[Array, " inputs *shape"]
+) -> Float[Array, " inputs *outputs"]:
     from flax import nnx
 
     return jax.vmap(nnx.merge(graph, weights, rest))(x)
 
 
-def _mean_square(graph: Any, weights: Any, rest: Any, x: Array, y: Array) -> Array:
+def _mean_square(
+    graph: Any,
+    weights: Any,
+    rest: Any,
+    x: Shaped[Array, " inputs *shape"],
+    y: Real[Array, " inputs *outputs"],
+) -> Float[Array, ""]:
     away = _outputs(graph, weights, rest, x) - y
     return jnp.sum(away**2) / x.shape[0]
 
@@ -218,7 +230,7 @@ _forward = jax.jit(_outputs, static_argnums=0)
 
 
 @jax.jit
-def _moved(weights: Any, key: jax.Array, sigma: Array) -> Any:
+def _moved(weights: Any, key: PRNGKeyArray, sigma: Float[Array, ""]) -> Any:
     leaves, tree = jax.tree.flatten(weights)
     noise = [
         jax.random.normal(jax.random.fold_in(key, i), leaf.shape, leaf.dtype)
@@ -229,7 +241,14 @@ def _moved(weights: Any, key: jax.Array, sigma: Array) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _exact(graph: Any, names: tuple, weights: Any, rest: Any, x: Array, y: Array) -> dict:
+def _exact(
+    graph: Any,
+    names: tuple[str, ...],
+    weights: Any,
+    rest: Any,
+    x: Shaped[Array, " inputs *shape"],
+    y: Real[Array, " inputs *outputs"],
+) -> dict[str, Float[Array, ""]]:
     """Return the trace of each group: leaf by leaf, entry by entry."""
     leaves, tree = jax.tree.flatten(weights)
     found: dict[str, Array] = {}
@@ -256,7 +275,9 @@ def _exact(graph: Any, names: tuple, weights: Any, rest: Any, x: Array, y: Array
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _hutchinson(graph, names, draws, weights, rest, x, y, key) -> dict:
+def _hutchinson(
+    graph, names, draws, weights, rest, x, y, key
+) -> dict[str, Float[Array, " {draws}"]]:
     """Return z' H z of every draw, split over groups: the expectation of each is its trace."""
     leaves, tree = jax.tree.flatten(weights)
     slope = jax.grad(lambda w: _mean_square(graph, w, rest, x, y))
@@ -274,7 +295,7 @@ def _hutchinson(graph, names, draws, weights, rest, x, y, key) -> dict:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _gradients(graph, names, weights, rest, x) -> dict:
+def _gradients(graph, names, weights, rest, x) -> dict[str, Float[Array, " inputs"]]:
     def one(x):
         apply = lambda w: _outputs(graph, w, rest, x[None])[0].ravel()
         found: dict[str, Array] = {}

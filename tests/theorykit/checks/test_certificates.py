@@ -121,7 +121,7 @@ def test_a_box_that_is_proved(trial):
 def test_a_budget_that_is_too_small_leaves_the_search_as_it_is(trial):
     found = cauchy(proof=on_box(budget=3, x=(-1, 1), y=(-1, 1))).test(trial)
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.searched)
-    assert "Not proved" in found.note
+    assert found.unproved.startswith("Not proved for x in [-1, 1], y in [-1, 1]: ")
     assert found.certificate is None
 
 
@@ -151,7 +151,7 @@ def test_what_fails_by_less_than_the_tolerance_is_no_refutation(trial):
         over=inputs(x=interval(0.5, 1)), proof=on_box(), **LIGHT,
     ).test(trial)  # fmt: skip
     assert found.verdict == Verdict.holds
-    assert "less than the tolerance" in found.note
+    assert "less than the tolerance" in found.unproved
 
 
 def test_a_refutation_on_a_box_names_its_entry(trial):
@@ -202,7 +202,7 @@ def test_an_identity_that_only_rounds_to_equality_is_not_proved(trial):
         over=inputs(x=reals()), proof=as_polynomials(),
     ).test(trial)  # fmt: skip
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.sampled)
-    assert "differ" in found.note
+    assert "differ" in found.unproved
 
 
 def test_fractions_among_choices_stay_exact(trial):

@@ -26,7 +26,7 @@ def test_identity_that_holds(trial):
         over=inputs(x=reals("T"), T=(1, 3)),
     ).test(trial)  # fmt: skip
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.sampled)
-    assert found.estimate < 1e-12
+    assert found.measured.error < 1e-12
 
 
 def test_identity_that_fails_has_a_simple_witness(trial):
@@ -122,16 +122,16 @@ def normal(key):
 def test_expectation(remembering, target, verdict):
     found = expectation(statistic=normal, replicates=100, **target).test(remembering)
     assert found.verdict == verdict
-    low, high = found.interval
-    assert low < found.estimate < high
+    low, high = found.measured.interval
+    assert low < found.measured.estimate < high
 
 
 def test_expectation_batches_and_loops_alike(trial):
     whole = expectation(statistic=normal, value=1.0, replicates=10).test(trial)
     batched = expectation(statistic=normal, value=1.0, replicates=10, batch=3).test(trial)
     looped = expectation(statistic=normal, value=1.0, replicates=10, vectorize=False).test(trial)
-    assert whole.estimate == pytest.approx(batched.estimate, rel=1e-12)
-    assert whole.estimate == pytest.approx(looped.estimate, rel=1e-12)
+    assert whole.measured.estimate == pytest.approx(batched.measured.estimate, rel=1e-12)
+    assert whole.measured.estimate == pytest.approx(looped.measured.estimate, rel=1e-12)
 
 
 def test_expectation_raises_false_alarms_at_the_stated_rate():
@@ -173,8 +173,8 @@ def test_rate(remembering, prediction, verdict):
     found = rate(measure=mean_size, at=(4, 16, 64), **prediction).test(remembering)
     assert found.verdict == verdict
     assert found.evidence == Evidence.fitted
-    assert found.estimate == pytest.approx(-0.5, abs=0.1)
-    assert [n for n, _, _ in found.points] == [4, 16, 64]
+    assert found.measured.exponent == pytest.approx(-0.5, abs=0.1)
+    assert [n for n, _, _ in found.measured.points] == [4, 16, 64]
 
 
 def test_rate_of_a_deterministic_measure(trial):
@@ -201,7 +201,7 @@ def test_rate_interval_covers_at_its_rate():
     missed = 0
     for i in range(200):
         found = check.test(Trial(jax.random.fold_in(jax.random.key(2), i), memory=memory))
-        missed += not found.interval[0] <= 0.7 <= found.interval[1]
+        missed += not found.measured.interval[0] <= 0.7 <= found.measured.interval[1]
     assert missed <= 12
 
 

@@ -27,8 +27,8 @@ def values(*numbers):
 def test_the_interval_decides(trial, target, verdict):
     found = experiment(measure=values(0.49, 0.5, 0.52), **target).test(trial)
     assert (found.verdict, found.evidence) == (verdict, Evidence.trained)
-    low, high = found.interval
-    assert low < found.estimate < high
+    low, high = found.measured.interval
+    assert low < found.measured.estimate < high
 
 
 def test_networks_train_in_their_own_precision(trial):
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said(trial):
         experiment(measure=values(1, 2))
     with pytest.raises(ValueError, match="confidence"):
         experiment(measure=values(1, 2), at_most=1, confidence=1)
-    with pytest.raises(ClaimError, match="a number a seed"):
+    with pytest.raises(ClaimError, match="one number per seed"):
         experiment(measure=values(1), at_most=1).test(trial)
 
 

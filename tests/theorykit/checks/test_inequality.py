@@ -22,7 +22,7 @@ def test_the_attack_finds_a_tight_constant(trial):
     ).test(trial)
     assert found.verdict == Verdict.holds
     assert found.evidence == Evidence.searched
-    assert found.ratio == pytest.approx(1, abs=1e-3)
+    assert found.measured.ratio == pytest.approx(1, abs=1e-3)
 
 
 def test_the_attack_finds_what_samples_do_not(trial):
@@ -88,7 +88,7 @@ def test_entries_and_trees_are_compared_one_by_one(trial):
     found = check.test(trial)
     assert found.verdict == Verdict.refuted
     assert "both sides have 6 entries" in found.witness.code
-    assert found.ratio == pytest.approx(2, rel=1e-3)
+    assert found.measured.ratio == pytest.approx(2, rel=1e-3)
 
 
 def test_an_infinite_slope_leads_nowhere_outside_the_domain(trial):

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from theorykit import claims, verify
+from theorykit import verify
 from theorykit.checks import exhaustive, expectation, identity, inequality
 from theorykit.checks.domains import inputs, reals
-from theorykit.claims import claim, load, select
+from theorykit.claims import _find, claim, load, select
 from theorykit.results import Evidence, Result, Verdict
 from theorykit.runs._fingerprint import fingerprint
 
@@ -128,8 +128,8 @@ def test_a_result_depends_on_seed_and_id_only(registry):
     again = {i: c.run(seed=3) for i, c in reversed(registry.items())}["p.1"]
     drop = lambda r: {k: v for k, v in r.json().items() if k != "seconds"}
     assert drop(one) == drop(again)
-    assert registry["p.1"].run(seed=4).outcome.estimate != one.outcome.estimate
-    assert registry["p.2"].run(seed=3).outcome.estimate != one.outcome.estimate
+    assert registry["p.1"].run(seed=4).outcome.measured.estimate != one.outcome.measured.estimate
+    assert registry["p.2"].run(seed=3).outcome.measured.estimate != one.outcome.measured.estimate
 
 
 def test_checks_run_in_float64_and_leave_jax_alone(registry):
@@ -201,12 +201,14 @@ def test_a_file_that_is_no_use_is_named(registry, tmp_path, text, words):
 
 def test_selection(registry, tmp_path, monkeypatch):
     file = str(write(tmp_path / "mine.py"))
-    monkeypatch.setattr(claims, "shipped", lambda: [])
+    monkeypatch.setattr(_find, "installed", lambda patterns: [])
     with pytest.raises(ValueError, match="no claim matches 'x\\*'"):
         select(["x*"])
     with pytest.raises(ValueError, match="there is no claims file"):
         select([str(tmp_path / "none.py")])
-    monkeypatch.setattr(claims, "shipped", lambda: [c for c in load(file) if c.tier == "slow"])
+    monkeypatch.setattr(
+        _find, "installed", lambda patterns: [c for c in load(file) if c.tier == "slow"]
+    )
     with pytest.raises(ValueError, match="all of the slow tier; add --tier slow"):
         select(["my.second"], "fast")
     assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
@@ -214,7 +216,7 @@ def test_selection(registry, tmp_path, monkeypatch):
 
 def test_a_pattern_chooses_among_the_claims_of_a_file(registry, monkeypatch, tmp_path):
     file = str(write(tmp_path / "mine.py"))
-    monkeypatch.setattr(claims, "shipped", lambda: [])
+    monkeypatch.setattr(_find, "installed", lambda patterns: [])
     both = [c.id for c in select([file])]
     assert len(both) == 2
     assert [c.id for c in select(["my.s*", file])] == ["my.second"]

@@ -1,73 +1,18 @@
-"""The papers' experiments: how a cost grows, folders, the command line."""
+"""Experiments are listed, found and refused; their parts: optimizers, means, curves, plots."""
 
-import json
 import subprocess
 import sys
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from theorykit import experiments
-from theorykit.experiments import Setting
-from theorykit.experiments.capture import Plan, carry_over, growth, network
-from theorykit.networks import tasks
-
-LENGTHS, FIRST = (20, 24, 32, 48, 64), 16
-RATIO = np.array(LENGTHS) / FIRST
-
-
-def cost(f, noise=0.05):
-    return f(RATIO)[:, None] * np.exp(noise * np.random.default_rng(0).standard_normal((5, 4)))
-
-
-def test_a_logarithm_and_a_line_are_told_apart():
-    log = growth(LENGTHS, FIRST, cost(np.log))["log"]
-    line = growth(LENGTHS, FIRST, cost(lambda r: r - 1))["log"]
-    assert log["interval"][0] < 1 < log["interval"][1] < 1.2
-    assert line["interval"][0] > 1.2
-    assert growth(LENGTHS, FIRST, cost(np.log))["linear"] == pytest.approx(1.36, abs=0.01)
-
-
-def test_power_laws_have_their_exponent():
-    found = growth(LENGTHS, FIRST, cost(lambda r: r**2))["power"]
-    assert found["interval"][0] < 2 < found["interval"][1]
-
-
-def test_seeds_that_did_not_learn_have_no_exponent():
-    samples = cost(np.log)
-    samples[:, 0] = np.nan
-    found = growth(LENGTHS, FIRST, samples)["log"]
-    assert np.isnan(found["values"][0])
-    assert np.isfinite(found["mean"])
-
-
-TINY = Plan(
-    tasks.InductionHead(vocabulary=8), network(16, 1, 2, causal=True), 4, (6,),
-    batch=16, seeds=2, steps=60, later=40, threshold=0.2, every=20, every_later=10, judged=32,
-)  # fmt: skip
-
-
-def test_a_finding_is_written_and_drawn(tmp_path):
-    made = experiments.Experiment(
-        "p", "n", "Fig. 1", "words", lambda s: carry_over(TINY, s, "Tiny", "nothing")
-    )
-    found = made.run(Setting(folder=tmp_path))
-    assert "Tiny" in found.summary
-    written = json.loads((tmp_path / "finding.json").read_text())
-    assert written["numbers"]["lengths"] == [6]
-    assert (tmp_path / "figure.png").stat().st_size > 1000
-    with pytest.raises(ValueError, match="seed 0, this one has seed 1"):
-        made.run(Setting(seed=1, folder=tmp_path))
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "file").write_text("")
-    with pytest.raises(ValueError, match="holds other files"):
-        made.run(Setting(folder=tmp_path / "other"))
-    with pytest.raises(ValueError, match="the size is cpu or paper"):
-        made.run(Setting(size="huge"))
+from theorykit.experiments import Adam, Curves, Mean
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(ValueError, match="no experiment capture nothing; there are capture ind"):
+    with pytest.raises(ValueError, match=r"no experiment capture nothing; there are .*capture in"):
         experiments.find("capture", "nothing")
     names = {e.name for e in experiments.experiments("capture")}
     assert {"induction", "sorting", "spp", "mincut"} <= names
@@ -84,3 +29,50 @@ def test_the_command_line_lists_and_refuses():
     wrong = run("nobody")
     assert wrong.returncode == 2
     assert "there are experiments of capture" in wrong.stderr
+
+
+def test_a_rate_rises_and_falls():
+    def rates(adam):
+        """Return the size of each step: Adam's is the rate where the slope stays the same."""
+        chain, slope = adam(10), jnp.ones(())
+        state, found = chain.init(slope), []
+        for _ in range(10):
+            step, state = chain.update(slope, state, jnp.zeros(()))
+            found.append(-float(step))
+        return found
+
+    assert rates(Adam(0.5)) == pytest.approx([0.5] * 10, rel=1e-4)
+    linear = rates(Adam(0.5, falling="linear", warmup=4))
+    assert linear == pytest.approx(0.5 * np.r_[np.arange(4) / 4, 1 - np.arange(6) / 6], rel=1e-4)
+    cosine = rates(Adam(0.5, falling="cosine"))
+    assert cosine == pytest.approx(0.25 * (1 + np.cos(np.pi * np.arange(10) / 10)), rel=1e-4)
+    decayed = Adam(0.5, decay=0.1)(10)
+    step, _ = decayed.update(jnp.zeros(()), decayed.init(jnp.ones(())), jnp.ones(()))
+    assert float(step) == pytest.approx(-0.05)
+    with pytest.raises(ValueError, match="falls as 'linear' or 'cosine'"):
+        Adam(falling="fast")
+    with pytest.raises(ValueError, match="warmup goes with"):
+        Adam(warmup=3)
+
+
+def test_a_mean_has_its_interval():
+    values = np.random.default_rng(0).normal(2.0, 1.0, (2000, 5))
+    covered = [m.low < 2 < m.high for m in map(Mean.of, values)]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
+    assert f"{Mean(0.125, 0.1, 0.15):.2f}" == "0.12 [0.10, 0.15]"
+    one = Mean.of([3.0])
+    assert one.value == 3
+    assert np.isnan(one.interval).all()
+    with pytest.raises(ValueError, match="no mean of no numbers"):
+        Mean.of([])
+
+
+def test_curves_are_a_table_a_sentence_and_a_plot(tmp_path):
+    lines = {"a": np.array([[1.0, 1.0, 1.0], [2.0, 3.0, 4.0]]), "b": np.zeros((2, 3))}
+    found = Curves("n", (8, 16), lines, "loss").finding("it grows", yscale="symlog")
+    assert found.rows[0] == {"n": 8, "a": "1.000 [1.000, 1.000]", "b": "0.000 [0.000, 0.000]"}
+    assert found.summary.startswith("Loss, means of 3 seeds with 95% intervals; at n = 16: a 3.000")
+    assert found.summary.endswith("; b 0.000 [0.000, 0.000]. The paper: it grows.")
+    assert found.numbers == {"n": [8, 16], "a": lines["a"].tolist(), "b": lines["b"].tolist()}
+    found.plot(tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 1000

@@ -1,5 +1,8 @@
 import pytest
 
+from theorykit.checks._expectation import Estimate
+from theorykit.checks._inequality import LargestRatio
+from theorykit.checks._rate import FittedExponent
 from theorykit.results import Certificate, Evidence, Outcome, Result, Verdict, Witness
 from theorykit.runs._folder import RunFolder, read_run
 
@@ -37,24 +40,28 @@ def results():
         Verdict.holds,
         Evidence.fitted,
         30,
-        estimate=-0.5,
-        interval=(-0.55, -0.45),
-        predicted=(-0.6, -0.4),
-        points=((8.0, 0.35, 0.01), (16.0, 0.25, 0.01), (64.0, 0.125, 0.2)),
+        measured=FittedExponent(
+            exponent=-0.5,
+            interval=(-0.55, -0.45),
+            predicted=(-0.6, -0.4),
+            points=((8.0, 0.35, 0.01), (16.0, 0.25, 0.01), (64.0, 0.125, 0.2)),
+        ),
     )
-    certified = Outcome(
-        Verdict.refuted, Evidence.certified, 5, "", 1.2, witness=witness, certificate=certificate
-    )
+    tightest = LargestRatio(ratio=1.2, places={"Tightest where": witness})
+    certified = Outcome(Verdict.refuted, Evidence.certified, 5, "", tightest, witness, certificate)
     trained = Outcome(
         Verdict.holds,
         Evidence.trained,
         8,
-        estimate=0.97,
-        interval=(0.95, 0.99),
-        predicted=(0.9, float("inf")),
+        measured=Estimate(estimate=0.97, interval=(0.95, 0.99), predicted=(0.9, float("inf"))),
     )
     searched = Outcome(
-        Verdict.holds, Evidence.searched, 99, ratio=0.9989, tightest=Witness("x = 1.0", 0.9, 1.0)
+        Verdict.holds,
+        Evidence.searched,
+        99,
+        measured=LargestRatio(
+            ratio=0.9989, places={"Tightest where": Witness("x = 1.0", 0.9, 1.0)}
+        ),
     )
     return [
         result("one.fell", "refuted", certified, note="lhs = 3 > rhs = 2.5.", ref="Eq. (2) & 50%"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorykit.claims import shipped
+from theorykit.claims import installed
 from theorykit.report._mathml import is_formula, mathml, sentence
 
 
@@ -45,7 +45,7 @@ def test_what_cannot_be_rendered_is_shown_as_it_is_written(tex):
 
 
 def test_the_shipped_statements_are_rendered():
-    for claim in shipped():
+    for claim in installed():
         for tex in [claim.statement, *filter(is_formula, claim.assumptions)]:
             assert mathml(tex).startswith("<math"), tex
 

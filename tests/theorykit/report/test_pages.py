@@ -10,6 +10,8 @@ import time
 import pytest
 
 from theorykit.report import pages
+from theorykit.report._latex import tex
+from theorykit.report._markdown import plain
 from theorykit.results import Result
 from theorykit.runs._folder import read_run
 
@@ -104,7 +106,7 @@ def test_latex_is_ascii_and_its_groups_close(run):
 
 
 def test_markdown_shows_words_as_they_are():
-    assert pages.plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
+    assert plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
@@ -174,15 +176,18 @@ def test_what_is_missing_is_said_and_the_rest_is_shown(
 @pytest.mark.parametrize(
     "damage",
     [
-        {"interval": [1]},
-        {"interval": [10**400, 1]},
+        {"measured": {"interval": [1]}},
+        {"measured": {"interval": [10**400, 1]}},
+        {"measured": {"points": [[1, 2]]}},
+        {"measured": {"exponent": "1.0"}},
+        {"measured": {"words": 3}},
+        {"measured": {"kind": None}},
         {"seconds": "1.0"},
         {"seconds": float("inf")},
         {"statement": 3},
         {"cases": "many"},
         {"id": 7},
         {"note": None},
-        {"points": [[1, 2]]},
         {"witness": {"code": 1}},
         "deep",
     ],
@@ -191,6 +196,8 @@ def test_a_damaged_line_is_left_out(folder, damage):
     file = folder / "results.jsonl"
     lines = file.read_text().splitlines()
     entry = json.loads(lines[2])
+    if damage != "deep" and "measured" in damage:
+        damage = {"measured": entry["result"]["measured"] | damage["measured"]}
     lines[2] = "[" * 10**5 if damage == "deep" else json.dumps({"result": entry["result"] | damage})
     file.write_text("\n".join(lines) + "\n")
     run = read_run(folder)
@@ -215,7 +222,7 @@ def test_what_the_old_run_lacks_and_another_seed_are_said(tmp_path, run):
 
 
 def test_comparisons_in_words_are_set():
-    assert pages.tex("a >= b <= c") == r"a \ensuremath{\ge} b \ensuremath{\le} c"
+    assert tex("a >= b <= c") == r"a \ensuremath{\ge} b \ensuremath{\le} c"
 
 
 def test_300_claims_are_quick_and_small(tmp_path):

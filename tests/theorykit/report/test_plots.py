@@ -1,11 +1,13 @@
+import itertools
 import math
 from xml.etree import ElementTree as xml
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from theorykit.report import Entry
 from theorykit.report._plots import _ticks, plot, strip
-from theorykit.results import Outcome, Verdict
+from theorykit.results import Curve, Fit, Interval, Tightness
 
 from .conftest import result
 
@@ -14,8 +16,12 @@ finite = st.floats(-1e30, 1e30)
 positive = st.floats(1e-30, 1e30)
 
 
-def parsed(outcome):
-    made = str(plot(result("one.a", outcome=outcome)))
+def entry(id, verdict="holds"):
+    return Entry(result(id, verdict))
+
+
+def parsed(figure):
+    made = str(plot(figure))
     return xml.fromstring(made) if made else None
 
 
@@ -26,27 +32,24 @@ def coordinates(root):
                 yield float(node.get(name))
 
 
-def holds(**fields):
-    return Outcome(Verdict.holds, **fields)
-
-
 @given(st.floats(-1e300, 1e300))
 def test_any_tightness_can_be_drawn(ratio):
-    root = parsed(holds(ratio=ratio))
+    root = parsed(Tightness(ratio=ratio))
     assert all(-1 <= c <= 400 for c in coordinates(root))
 
 
 @example([(1.0, 1.0, 0.0), (1.0, 1.0, -9e307)], 0.0, 0.0)  # no spread is negative
 @given(st.lists(st.tuples(*[st.floats()] * 3), max_size=5), st.floats(), st.floats())
 def test_whatever_a_run_holds_is_no_traceback(points, estimate, end):
-    parsed(holds(points=tuple(points), estimate=estimate, interval=(end, end)))
-    parsed(holds(estimate=estimate, interval=(end, estimate), predicted=(estimate, end)))
-    strip([("a", "claim-a", estimate, "holds"), ("b", "claim-b", end, "refuted")])
+    parsed(Fit(points=points, exponent=estimate))
+    parsed(Interval(estimate=estimate, interval=(end, estimate), predicted=(estimate, end)))
+    parsed(Curve(caption="c", x="n", points=points, predicted=(estimate, end)))
+    strip([(entry("a"), estimate), (entry("b", "refuted"), end)])
 
 
 @given(finite, numbers, numbers, st.none() | st.tuples(numbers, numbers))
 def test_any_interval_can_be_drawn(estimate, low, high, predicted):
-    root = parsed(holds(estimate=estimate, interval=(low, high), predicted=predicted))
+    root = parsed(Interval(estimate=estimate, interval=(low, high), predicted=predicted))
     assert all(-1 <= c <= 400 for c in coordinates(root))
 
 
@@ -56,17 +59,36 @@ def test_any_interval_can_be_drawn(estimate, low, high, predicted):
     st.tuples(st.floats(-9, 9) | st.just(-math.inf), st.floats(-9, 9) | st.just(math.inf)),
 )
 def test_any_rate_can_be_drawn(points, slope, predicted):
-    root = parsed(
-        holds(estimate=slope, interval=(slope, slope), points=tuple(points), predicted=predicted)
-    )
+    root = parsed(Fit(points=points, exponent=slope, predicted=predicted))
     assert all(math.isfinite(c) for c in coordinates(root))
+
+
+@given(
+    st.lists(st.tuples(finite, finite, st.floats(0, 1e30)), min_size=1, max_size=6),
+    st.none() | st.tuples(finite | st.just(-math.inf), finite | st.just(math.inf)),
+)
+def test_any_curve_can_be_drawn(points, predicted):
+    root = parsed(Curve(caption="c", x="n", points=points, predicted=predicted))
+    assert all(math.isfinite(c) for c in coordinates(root))
+
+
+def test_a_curve_joins_its_points_over_what_is_predicted():
+    points = [(0, 1, 0.1), (1, 2, 0), (2, 3, 0)]
+    root = parsed(Curve(caption="A caption", x="the axis", points=points, predicted=(-math.inf, 2)))
+    marks = [(n.get("cx"), n.get("cy")) for n in root.iter() if n.get("class") == "mark"]
+    lines = [n for n in root.iter() if n.get("class") == "fit"]
+    joined = [((n.get("x1"), n.get("y1")), (n.get("x2"), n.get("y2"))) for n in lines]
+    assert joined == list(itertools.pairwise(marks))
+    band = next(n for n in root.iter() if n.get("class") == "band")
+    assert float(band.get("y")) == float(marks[1][1])  # from 2 down
+    assert root.find("figcaption").text == "A caption"
+    assert "the axis" in [n.text for n in root.iter() if n.tag == "text"]
+    assert sum(n.get("class") == "error" for n in root.iter()) == 1
 
 
 def test_marks_are_where_the_numbers_are():
     points = tuple((float(n), n**-0.5, 0.0) for n in (1, 10, 100))
-    root = parsed(
-        holds(estimate=-0.5, interval=(-0.5, -0.5), points=points, predicted=(-0.6, -0.4))
-    )
+    root = parsed(Fit(points=points, exponent=-0.5, predicted=(-0.6, -0.4)))
     marks = [(float(c.get("cx")), float(c.get("cy"))) for c in root.iter() if c.get("cx")]
     line = next(n for n in root.iter() if n.get("class") == "fit")
     x1, y1, x2, y2 = (float(line.get(k)) for k in ("x1", "y1", "x2", "y2"))
@@ -93,13 +115,14 @@ def test_ticks_are_few_and_in_their_range(low, width):
 
 
 def test_no_plot_where_there_is_nothing_to_plot():
-    assert parsed(holds()) is None
-    assert parsed(holds(ratio=math.inf)) is None
-    assert parsed(holds(estimate=1e-9)) is None
+    assert parsed(None) is None
+    assert parsed(Tightness(ratio=math.inf)) is None
+    assert parsed(Fit(points=[(1, 1, 0)], exponent=1)) is None
+    assert parsed(Curve(caption="c", x="n", points=[])) is None
 
 
 def test_every_bound_has_its_dot():
-    root = xml.fromstring(str(strip([("a", "claim-a", 0.5, "holds"), ("b", "b", 9.0, "refuted")])))
+    root = xml.fromstring(str(strip([(entry("a"), 0.5), (entry("b", "refuted"), 9.0)])))
     dots = [n for n in root.iter() if n.get("class", "").startswith("dot")]
     assert [d.get("class") for d in dots] == ["dot refuted", "dot holds"]
     assert float(dots[0].get("cx")) > float(dots[1].get("cx"))

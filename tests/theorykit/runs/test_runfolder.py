@@ -2,7 +2,9 @@ import json
 
 import pytest
 
+from theorykit.checks._rate import FittedExponent
 from theorykit.results import Evidence, Outcome, Result, Verdict, Witness
+from theorykit.runs import Asked
 from theorykit.runs._folder import RunFolder, read_run, recall, remember
 
 HEADER = {"version": "1", "seed": 0}
@@ -13,10 +15,13 @@ def result(id):
         Verdict.refuted,
         Evidence.fitted,
         3,
-        estimate=1.5,
-        interval=(float("-inf"), 2.0),
+        measured=FittedExponent(
+            exponent=1.5,
+            interval=(float("-inf"), 2.0),
+            predicted=(1.0, float("inf")),
+            points=((8.0, 1.0, 0.0),),
+        ),
         witness=Witness("x = 1", 1.0, float("nan")),
-        points=((8.0, 1.0, 0.0),),
     )
     return Result(id, "p", "L", "s", Verdict.holds, Verdict.refuted, None, outcome, "n", 1.0)
 
@@ -71,7 +76,6 @@ def test_a_damaged_file_is_refused_and_kept(tmp_path):
 
 
 def test_one_process_at_a_time(tmp_path):
-    pytest.importorskip("fcntl")
     with (
         RunFolder(tmp_path, HEADER),
         pytest.raises(ValueError, match="another process is running in"),
@@ -98,7 +102,7 @@ def test_a_plan_is_kept_beside_those_before_it(tmp_path):
     with RunFolder(tmp_path, HEADER) as folder:
         folder.plan([{"id": "a"}, {"id": "b", "tier": "slow"}], {"cores": 2})
     run = read_run(tmp_path)
-    assert run.claims == {"a": {"id": "a"}, "b": {"id": "b", "tier": "slow"}}
+    assert run.claims == {"a": Asked(id="a"), "b": Asked(id="b", tier="slow")}
     assert run.machines == [{"cores": 2}]
     assert run.unfinished == ["a"]
     assert [r.json() for r in run.results] == [result("b").json()]
@@ -136,7 +140,7 @@ def test_a_damaged_plan_is_written_anew(tmp_path, plan):
     with RunFolder(tmp_path, HEADER) as folder:
         (tmp_path / "plan.json").write_text(plan)
         folder.plan([{"id": "a"}], {"cores": 2})
-    assert read_run(tmp_path).claims == {"a": {"id": "a"}}
+    assert read_run(tmp_path).claims == {"a": Asked(id="a")}
 
 
 def test_no_run_is_refused(tmp_path):

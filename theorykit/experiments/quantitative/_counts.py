@@ -1,35 +1,53 @@
-"""Networks that are trained on counts up to a length, judged beyond, and how their errors go."""
+"""Networks that are trained on counts up to a length and judged beyond."""
 
 import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, Float
 
-from theorykit.common import exponents
-from theorykit.experiments._experiment import Setting
+from theorykit.experiments import Adam, Plan, Setting, over_seeds
 from theorykit.networks.nets import LocalTransformer
 from theorykit.networks.tasks import ModPTask, PrefixTask
 
-Array = Any
 
-EMBEDDING_RATE = 1e-2
+@dataclasses.dataclass(frozen=True)
+class MuP:
+    """Adam at a rate for hidden layers and another for embeddings.
+
+    **Fields:** `hidden`, which muP divides by d, and `embedding`.
+    """
+
+    hidden: Adam
+    embedding: Adam
+
+    def __call__(self, steps: int) -> Any:
+        """Return the transformation of optax for a training of so many steps."""
+        import optax
+
+        hidden = lambda path: any(name in str(path[0]) for name in ("layers", "head"))
+        labels = lambda parameters: jax.tree_util.tree_map_with_path(
+            lambda path, _: "hidden" if hidden(path) else "embedding", parameters
+        )
+        parts = {"embedding": self.embedding(steps), "hidden": self.hidden(steps)}
+        return optax.partition(parts, labels)
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Counting:
     """Networks and a budget; the defaults are appendix C's for one layer.
 
     **Fields:** `trained`: lengths N; `judged`: lengths beyond; `width`, `mlp_width`; `rate`, of
     Adam, over d for hidden layers by muP; `decay`: whether rates fall to 0 like a cosine; `loss`:
-    training ends below it; `steps`, at most; `every`: how often is looked; `examples` at each
-    length that is judged.
+    training ends below it; `steps`, at most; `every`: steps between two looks at the loss;
+    `examples` at each length that is judged.
     """
 
     trained: tuple[int, ...] = (8, 16, 32, 64, 128)
@@ -45,35 +63,36 @@ class Plan:
     seeds: int = 8
     examples: int = 4096
 
-    def optimizer(self) -> Any:
-        """Return Adam, at a rate of its own for embeddings."""
-        import optax
+    def plan(self, task: PrefixTask, length: int) -> Plan:
+        """Return the plan for a task at all lengths T <= `length`."""
+        from theorykit.networks.training import OnTask, reaches
 
-        falling = lambda r: optax.cosine_decay_schedule(r, self.steps) if self.decay else r
-        rates = {"embedding": EMBEDDING_RATE, "hidden": self.rate}
-        hidden = lambda path: any(name in str(path[0]) for name in ("layers", "head"))
-        labels = lambda parameters: jax.tree_util.tree_map_with_path(
-            lambda path, _: "hidden" if hidden(path) else "embedding", parameters
+        falling = "cosine" if self.decay else None
+        return Plan(
+            OnTask(task, length=length, batch=self.batch),
+            self.network(task),
+            MuP(hidden=Adam(self.rate, falling), embedding=Adam(1e-2, falling)),
+            steps=self.steps,
+            every=self.every,
+            seeds=self.seeds,
+            stop=None if self.loss is None else reaches("loss", self.loss, below=True),
         )
-        return optax.partition({k: optax.adam(falling(r)) for k, r in rates.items()}, labels)
 
+    def network(self, task: PrefixTask) -> Callable[[Any], LocalTransformer]:
+        """Return what makes a network for a task."""
+        options = {**task.options, "width": self.width, "mlp_width": self.mlp_width}
+        return lambda rngs: LocalTransformer(**options, rngs=rngs)
 
-def train(plan: Plan, task: PrefixTask, length: int, setting: Setting, name: str) -> Any:
-    """Return the fit of a task at all lengths T <= `length`."""
-    from theorykit.networks import training
-
-    options = {**task.options, "width": plan.width, "mlp_width": plan.mlp_width}
-    stop = None if plan.loss is None else training.reaches("loss", plan.loss, below=True)
-    return training.fit(
-        lambda rngs: LocalTransformer(**options, rngs=rngs), task, plan.optimizer(),
-        steps=plan.steps, batch=plan.batch, length=length, seeds=plan.seeds, key=setting.seed,
-        every=plan.every, stop=stop, folder=setting.at(name, str(length)),
-        config=dict(plan=repr(plan)), progress=False,
-    )  # fmt: skip
+    def train(self, task: PrefixTask, length: int, setting: Setting, name: str) -> Any:
+        """Return the fit of a task at all lengths T <= `length`."""
+        plan = self.plan(task, length)
+        return plan.train(setting, name, str(length), config=dict(plan=repr(self)))
 
 
 @functools.cache
-def _judge(graph: Any, task: PrefixTask, lengths: tuple[int, ...], examples: int) -> Any:
+def _judge(
+    graph: Any, task: PrefixTask, lengths: tuple[int, ...], examples: int
+) -> Callable[[Any, Array], Float[Array, "seeds lengths"]]:
     """Return the compiled test loss, (seeds, lengths), of parameters with a leading seed axis."""
 
     def error(parameters: Any, key: Array, length: int) -> Array:
@@ -93,18 +112,22 @@ def _judge(graph: Any, task: PrefixTask, lengths: tuple[int, ...], examples: int
     return jax.jit(lambda p, keys: jax.lax.map(lambda at: of(*at), (p, keys)))
 
 
-def test_loss(plan: Plan, task: PrefixTask, fit: Any, seed: int) -> np.ndarray:
+def loss_beyond(
+    study: Counting, task: PrefixTask, fit: Any, seed: int
+) -> Float[np.ndarray, "lengths seeds"]:
     """Return the squared error of whole inputs of each length, (lengths, seeds).
 
     Each seed has its own inputs, the same for all trained lengths, so that an interval over seeds
     has the noise of the inputs in it.
     """
-    judge = _judge(fit.graph, task, plan.judged, plan.examples)
-    keys = jax.random.split(jax.random.key(seed), plan.seeds)
+    judge = _judge(fit.graph, task, study.judged, study.examples)
+    keys = jax.random.split(jax.random.key(seed), study.seeds)
     return np.asarray(judge(fit.state.parameters(), keys)).T
 
 
-def attention(task: ModPTask, fit: Any, length: int, seed: int, count: int = 256) -> dict:
+def attention(
+    task: ModPTask, fit: Any, length: int, seed: int, count: int = 256
+) -> dict[str, Float[np.ndarray, " seeds"]]:
     """Return how the first head attends at the end of inputs of a length (Fig. 3), (seeds,) each.
 
     **Returns:** `mass` on the positions = k mod p; `spread`: the standard deviation of their
@@ -112,8 +135,7 @@ def attention(task: ModPTask, fit: Any, length: int, seed: int, count: int = 256
     """
     keys = jax.random.split(jax.random.key(seed), count)
     xs = jax.vmap(lambda k: task.sample(k, length).x)(keys)
-    one = lambda p: jax.vmap(nnx.merge(fit.graph, p).attention)(xs)[:, 0]
-    weights = np.asarray(jax.jit(lambda p: jax.lax.map(one, p))(fit.state.parameters()))
+    weights = over_seeds(fit, lambda network, xs: jax.vmap(network.attention)(xs)[:, 0])(xs)
     right = np.asarray(task.counts(length))
     inside, outside = weights[..., right], weights[..., ~right]
     return {
@@ -123,51 +145,21 @@ def attention(task: ModPTask, fit: Any, length: int, seed: int, count: int = 256
     }
 
 
-Judged = dict[tuple[Plan, PrefixTask, int], tuple[Any, np.ndarray]]
-"""The fit and the test loss of a task at a trained length."""
+Judged = dict[tuple[Counting, PrefixTask, int], tuple[Any, np.ndarray]]
+"""The fit of a task at a trained length, and its test losses (lengths, seeds)."""
 
 
-def curves(plan: Plan, tasks: Sequence[PrefixTask], setting: Setting, known: Judged) -> np.ndarray:
+def losses_beyond(
+    study: Counting, tasks: Sequence[PrefixTask], setting: Setting, known: Judged
+) -> Float[np.ndarray, "tasks trained judged seeds"]:
     """Train every task at every length, but for what is known, which grows.
 
     **Returns:** test losses, (tasks, trained, judged, seeds).
     """
-    for task, n in itertools.product(tasks, plan.trained):
-        if (plan, task, n) not in known:
+    for task, n in itertools.product(tasks, study.trained):
+        if (study, task, n) not in known:
             setting.say(f"{task}, trained to length {n}")
             name = re.sub(r"\W+", "_", repr(task)).strip("_")
-            fit = train(plan, task, n, setting, f"{name}_{plan.seeds}_{plan.width}")
-            known[plan, task, n] = fit, test_loss(plan, task, fit, setting.seed)
-    losses = [[known[plan, task, n][1] for n in plan.trained] for task in tasks]
-    return np.array(losses)
-
-
-def trend(sizes: Sequence[float], losses: np.ndarray, falling: bool) -> dict[str, Any]:
-    """Return how losses (..., sizes) go with the sizes.
-
-    **Returns:** `exponent`: the mean over all leading axes of the slope of log(loss) over log(size)
-    with its 95% t `interval`; `p`: of Page's test for a rise (or fall), each row a block. All
-    are NaN where there are too few sizes.
-    """
-    from scipy.stats import page_trend_test
-
-    nan = float("nan")
-    if len(sizes) < 2:
-        return {"exponent": nan, "interval": (nan, nan), "p": nan}
-
-    rows = np.asarray(losses, float).reshape(-1, len(sizes))
-    mean, low, high = exponents.mean(exponents.slopes(sizes, rows), 0.95)
-    p = nan if len(sizes) < 3 else float(page_trend_test(-rows if falling else rows).pvalue)
-    return {"exponent": mean, "interval": (low, high), "p": p}
-
-
-def plateau(losses: np.ndarray) -> dict[str, Any]:
-    """Return how far the losses (..., judged, seeds) still move at the end.
-
-    **Returns:** `factor`, the geometric mean of the loss at the longest length over that at the
-    one before, with a 95% t `interval`; `before`, the same a step earlier.
-    """
-    logs = np.log(losses)
-    ends = lambda k: np.exp(exponents.mean((logs[..., k, :] - logs[..., k - 1, :]).ravel(), 0.95))
-    last, before = ends(-1), ends(-2)
-    return {"factor": float(last[0]), "interval": tuple(last[1:].tolist()), "before": before[0]}
+            fit = study.train(task, n, setting, f"{name}_{study.seeds}_{study.width}")
+            known[study, task, n] = fit, loss_beyond(study, task, fit, setting.seed)
+    return np.array([[known[study, task, n][1] for n in study.trained] for task in tasks])

@@ -6,147 +6,145 @@ encodings, and local functions with log i scaling.
 """
 
 import dataclasses
-import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from theorykit.experiments._experiment import Finding, Setting, experiment
-from theorykit.experiments.quantitative._counts import (
-    Judged,
-    Plan,
-    attention,
-    curves,
-    plateau,
-    trend,
-)
+from theorykit.experiments import Finding, Line, Mean, Panel, Plot, Setting, reproduces
+from theorykit.experiments._tables import rounded
+from theorykit.experiments.quantitative._counts import Counting, Judged, attention, losses_beyond
+from theorykit.experiments.quantitative._trends import plateau, trend
 from theorykit.networks.tasks import InContextKGram, ModPTask, SimpleTask
 
-PAPER = Plan()
-SMALL = Plan(
+PAPER = Counting()
+SMALL = Counting(
     trained=(8, 16, 32), judged=(64, 128, 256, 512), mlp_width=64, rate=3e-2, decay=True,
     loss=None, steps=600, every=200, batch=64, seeds=3, examples=2048,
 )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
-class Panel:
-    """A parameter and its values, with the plan of their networks."""
+class Sweep:
+    """A parameter, the task at each of its values, and the plan of their networks."""
 
     name: str
     tasks: Mapping[Any, Any]
-    plan: Plan
+    plan: Counting
 
 
-def panels(which: str, size: str) -> list[Panel]:
-    """Return the panels of a figure, as printed or small."""
+def sweeps(which: str, size: str) -> list[Sweep]:
+    """Return the sweeps of a figure, as printed or small."""
     paper = size == "paper"
     plan = PAPER if paper else SMALL
     if which == "simple":
         values: Any = np.arange(2, 6, 0.5).tolist() if paper else (2.0, 3.0, 4.0)
-        return [Panel("omega", {w: SimpleTask(w) for w in values}, plan)]
+        return [Sweep("omega", {w: SimpleTask(w) for w in values}, plan)]
     if which == "modp":
-        return [Panel("Delta", {p: ModPTask(p) for p in range(3, 9 if paper else 6)}, plan)]
+        return [Sweep("Delta", {p: ModPTask(p) for p in range(3, 9 if paper else 6)}, plan)]
     wide = narrow = two = dataclasses.replace(plan, rate=3e-2, loss=None)
     if paper:
         wide = dataclasses.replace(two, width=32)
         narrow = dataclasses.replace(two, seeds=14)
     symbols, orders = (range(3, 9), range(2, 5)) if paper else ((2, 3, 4), (2, 3, 4))
     return [
-        Panel("S", {S: InContextKGram(S, 2) for S in symbols}, wide),
-        Panel("k", {k: InContextKGram(2, k) for k in orders}, narrow),
+        Sweep("S", {S: InContextKGram(S, 2) for S in symbols}, wide),
+        Sweep("k", {k: InContextKGram(2, k) for k in orders}, narrow),
     ]
 
 
-def measured(panel: Panel, setting: Setting, known: Judged) -> dict[str, Any]:
-    """Train a panel's networks.
+def measured(sweep: Sweep, setting: Setting, known: Judged) -> dict[str, Any]:
+    """Train a sweep's networks.
 
     **Returns:** `losses`, (values, trained, judged, seeds), and what they say: `plateau`, and the
-    trends of the last in the trained length and in the panel's parameter.
+    trends of the last in the trained length and in the sweep's parameter.
     """
-    losses = curves(panel.plan, list(panel.tasks.values()), setting, known)
+    losses = losses_beyond(sweep.plan, list(sweep.tasks.values()), setting, known)
     final = losses[:, :, -1]
     return {
         "losses": losses,
         "plateau": plateau(losses),
-        "trained": trend(panel.plan.trained, final.transpose(0, 2, 1), falling=True),
-        panel.name: trend(list(panel.tasks), final.transpose(1, 2, 0), falling=False),
+        "trained": trend(sweep.plan.trained, final.transpose(0, 2, 1), falling=True),
+        sweep.name: trend(list(sweep.tasks), final.transpose(1, 2, 0), falling=False),
     }
 
 
 def said(name: str, found: Mapping[str, Any]) -> str:
     """Return a trend in words."""
-    low, high = found["interval"]
-    return f"{name}: exponent {found['exponent']:.2f} [{low:.2f}, {high:.2f}], p = {found['p']:.1g}"
+    exponent = Mean(found["exponent"], *found["interval"])
+    return f"{name}: exponent {exponent:.2f}, p = {found['p']:.1g}"
 
 
-def table(panel: Panel, losses: np.ndarray) -> list[dict[str, Any]]:
+Losses = Float[np.ndarray, "values trained judged seeds"]
+
+
+def over_runs(losses: Losses) -> Float[np.ndarray, "values trained judged"]:
+    """Return geometric means over seeds."""
+    return np.exp(np.log(losses).mean(-1))
+
+
+def table(sweep: Sweep, losses: Losses) -> list[dict[str, Any]]:
     """Return a row for each value and trained length: geometric means over seeds."""
-    means = np.exp(np.log(losses).mean(-1))
     return [
-        {panel.name: value, "trained to": n}
-        | {f"at {t}": float(f"{e:.3g}") for t, e in zip(panel.plan.judged, errors, strict=True)}
-        for value, of_value in zip(panel.tasks, means, strict=True)
-        for n, errors in zip(panel.plan.trained, of_value, strict=True)
+        {sweep.name: value, "trained to": n}
+        | {f"at {t}": rounded(e) for t, e in zip(sweep.plan.judged, errors, strict=True)}
+        for value, of_value in zip(sweep.tasks, over_runs(losses), strict=True)
+        for n, errors in zip(sweep.plan.trained, of_value, strict=True)
     ]
 
 
-def finding(made: list[Panel], setting: Setting) -> tuple[Finding, Judged]:
-    """Run all panels of a figure."""
+def finding(made: list[Sweep], setting: Setting) -> tuple[Finding, Judged]:
+    """Run all sweeps of a figure."""
     known: Judged = {}
-    runs = [measured(panel, setting, known) for panel in made]
+    runs = [measured(sweep, setting, known) for sweep in made]
     rows, sentences, numbers = [], [], {}
-    for panel, found in zip(made, runs, strict=True):
-        rows += table(panel, found["losses"])
-        flat = found["plateau"]
-        low, high = flat["interval"]
+    for sweep, found in zip(made, runs, strict=True):
+        rows += table(sweep, found["losses"])
+        flat = Mean(found["plateau"]["factor"], *found["plateau"]["interval"])
         sentences.append(
-            f"Test loss at length {panel.plan.judged[-1]} over that at {panel.plan.judged[-2]}: "
-            f"{flat['factor']:.2f} [{low:.2f}, {high:.2f}]. Its trends there, by "
-            f"{said('trained length', found['trained'])}; by {said(panel.name, found[panel.name])}."
+            f"Test loss at length {sweep.plan.judged[-1]} over that at {sweep.plan.judged[-2]}: "
+            f"{flat:.2f}. Its trends there, by "
+            f"{said('trained length', found['trained'])}; by {said(sweep.name, found[sweep.name])}."
         )
-        numbers[panel.name] = found | {"losses": found["losses"].tolist()}
-    plot = functools.partial(draw, made, [found["losses"] for found in runs])
+        numbers[sweep.name] = found | {"losses": found["losses"].tolist()}
     sentences.append("Intervals are 95%, p is of Page's test with a block a seed and setting.")
+    plot = _plot(made, [over_runs(found["losses"]) for found in runs])
     return Finding(" ".join(sentences), rows, numbers, plot), known
 
 
-def draw(made: list[Panel], all_losses: list[np.ndarray], file: Path) -> None:
-    """Draw test loss against length at the first value, and its end against what is trained."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(3.2 * (1 + len(made)), 3), layout="constrained")
-    axes = drawn.subplots(1, 1 + len(made), sharey=True)
-    means = [np.exp(np.log(losses).mean(-1)) for losses in all_losses]
+def _plot(made: list[Sweep], means: list[np.ndarray]) -> Plot:
+    """Return test loss against length at the first value, and its end against what is trained."""
+    log = dict(xscale="log", yscale="log")
     plan, first = made[0].plan, next(iter(made[0].tasks))
-    for n, errors in zip(plan.trained, means[0][0], strict=True):
-        axes[0].plot(plan.judged, errors, "o-", label=f"trained to {n}")
-    axes[0].set(xscale="log", xlabel="test length", ylabel="test loss")
-    axes[0].set_title(f"{made[0].name} = {first}", fontsize="small")
-    for panel, mean, ax in zip(made, means, axes[1:], strict=True):
-        for value, errors in zip(panel.tasks, mean, strict=True):
-            ax.plot(panel.plan.trained, errors[:, -1], "o-", label=f"{panel.name} = {value}")
-        ax.set(xscale="log", xlabel=f"trained length; tested at {panel.plan.judged[-1]}")
-    for ax in axes:
-        ax.set_yscale("log")
-        ax.legend(frameon=False, fontsize="x-small")
-    drawn.savefig(file, dpi=150)
+    lines = [
+        Line(plan.judged, errors, f"trained to {n}")
+        for n, errors in zip(plan.trained, means[0][0], strict=True)
+    ]
+    axes = dict(xlabel="test length", ylabel="test loss", title=f"{made[0].name} = {first}")
+    panels = [Panel(lines, log | axes)]
+    for sweep, mean in zip(made, means, strict=True):
+        lines = [
+            Line(sweep.plan.trained, errors[:, -1], f"{sweep.name} = {value}")
+            for value, errors in zip(sweep.tasks, mean, strict=True)
+        ]
+        tested = f"trained length; tested at {sweep.plan.judged[-1]}"
+        panels.append(Panel(lines, log | dict(xlabel=tested)))
+    return Plot(panels, size=(3.2, 3))
 
 
-@experiment("quantitative", "simple", ref="Fig. 1, App. C")
+@reproduces("quantitative", "simple", ref="Fig. 1, App. C")
 def simple(setting: Setting) -> Finding:
     """SimpleTask: the test loss goes flat, at less for longer training inputs and smaller omega."""
-    return finding(panels("simple", setting.size), setting)[0]
+    return finding(sweeps("simple", setting.size), setting)[0]
 
 
-@experiment("quantitative", "modp", ref="Figs. 2 and 3, App. C")
+@reproduces("quantitative", "modp", ref="Figs. 2 and 3, App. C")
 def modp(setting: Setting) -> Finding:
     """ModPTask: the same with the period, and attention near uniform on positions = k mod p."""
-    (panel,) = panels("modp", setting.size)
-    found, known = finding([panel], setting)
-    plan, task = panel.plan, panel.tasks[5]
+    (sweep,) = sweeps("modp", setting.size)
+    found, known = finding([sweep], setting)
+    plan, task = sweep.plan, sweep.tasks[5]
     fits = {n: known[plan, task, n][0] for n in plan.trained}
     looked = {n: attention(task, fit, plan.judged[0], setting.seed) for n, fit in fits.items()}
     means = {n: {what: float(v.mean()) for what, v in seen.items()} for n, seen in looked.items()}
@@ -161,7 +159,7 @@ def modp(setting: Setting) -> Finding:
     return dataclasses.replace(found, summary=summary, numbers=numbers)
 
 
-@experiment("quantitative", "kgram", ref="Fig. 4, App. C")
+@reproduces("quantitative", "kgram", ref="Fig. 4, App. C")
 def kgram(setting: Setting) -> Finding:
     """In-context k-gram: the test loss goes flat, at more for a larger alphabet S or order k."""
-    return finding(panels("kgram", setting.size), setting)[0]
+    return finding(sweeps("kgram", setting.size), setting)[0]

@@ -1,4 +1,4 @@
-"""Networks that learn sums of parities, a function each, side by side.
+"""Networks that learn sums of parities, one function each, side by side.
 
 What the text leaves open is read as follows. Functions have variance 1 and are not centred, since
 their coefficients are positive. A training set is drawn with replacement; where all 2^T inputs fit,
@@ -13,14 +13,17 @@ import itertools
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array, Float, Int, Num
 
-from theorykit.experiments._experiment import Setting
+from theorykit.experiments import Adam, Plan, Setting
+from theorykit.subjects import boolean, sharpness
 
-Array = Any
+Class = tuple[int, int]
+"""Degree and sparsity."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Interpolation:
     """Classes of functions, a network and a budget.
 
     **Fields:** `functions`: of each class; `samples`: of a training set; `threshold`: the training
@@ -43,14 +46,23 @@ class Plan:
     judged: int = 8192
 
     @property
-    def classes(self) -> list[tuple[int, int]]:
-        """Return all (degree, sparsity)."""
+    def classes(self) -> list[Class]:
+        """All (degree, sparsity)."""
         return list(itertools.product(self.degrees, self.sparsities))
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """The options of `nets.Transformer`."""
+        return dict(
+            vocabulary=2, width=self.width, heads=1, depth=2, mlp="two", mlp_width=self.mlp_width,
+            activation="relu", residual=True, positions="onehot", max_tokens=self.T + 1,
+            log_length=True, parameterisation="standard",
+        )  # fmt: skip
 
 
 PLANS = {
-    "cpu": Plan(),
-    "paper": Plan(
+    "cpu": Interpolation(),
+    "paper": Interpolation(
         T=20, degrees=(1, 2, 3, 4, 5), sparsities=(1, 5, 10, 20), functions=11, samples=8192,
         width=51, mlp_width=128, steps=200_000, every=1000, rate=1e-3, batch=256,
     ),
@@ -66,83 +78,81 @@ class Learned:
     what was trained on; `inputs` (N, T) and `targets` (networks, N): all inputs, or some of them.
     """
 
-    labels: list[tuple[int, int]]
-    functions: list[Any]
+    labels: list[Class]
+    functions: list[boolean.Parities]
     fit: Any
-    x: Array
-    y: Array
-    inputs: Array
-    targets: Array
+    x: Int[np.ndarray, "networks samples bits"]
+    y: Float[np.ndarray, "networks samples"]
+    inputs: Int[np.ndarray, "N bits"]
+    targets: Float[np.ndarray, "networks N"]
 
     @property
-    def train(self) -> np.ndarray:
+    def train(self) -> Float[np.ndarray, " networks"]:
         """The training loss of each network."""
         return np.asarray(self.fit.history["loss"][-1])
 
     @property
-    def test(self) -> np.ndarray:
+    def test(self) -> Float[np.ndarray, " networks"]:
         """The loss on all inputs, or on those that stand for them."""
         return np.asarray(self.fit.history["all/loss"][-1])
 
 
-def padded(x: Array) -> np.ndarray:
+def padded(x: Num[np.ndarray, "*inputs bits"]) -> Int[np.ndarray, "*inputs bits_and_one"]:
     """Return bits with the output position's 0 behind them, (..., T + 1) int32."""
     x = np.asarray(x, np.int32)
     return np.concatenate([x, np.zeros((*x.shape[:-1], 1), np.int32)], -1)
 
 
-def learn(plan: Plan, setting: Setting, what: str = "") -> Learned:
+def learn(study: Interpolation, setting: Setting) -> Learned:
     """Train a network for each function of each class, side by side, until they interpolate."""
-    import optax
+    from theorykit.networks.training import OnData, reaches
 
-    from theorykit.networks import nets, training
-    from theorykit.subjects import boolean
-
-    rng = np.random.default_rng([setting.seed, plan.T])
-    cases = list(itertools.product(plan.classes, range(plan.functions)))
+    rng = np.random.default_rng([setting.seed, study.T])
+    cases = list(itertools.product(study.classes, range(study.functions)))
     labels = [label for label, _ in cases]
     functions = [
-        boolean.random(plan.T, d, s, seed=setting.seed * 1000 + i, normalised="variance")
+        boolean.random(study.T, d, s, seed=setting.seed * 1000 + i, normalised="variance")
         for (d, s), i in cases
     ]
-    if plan.judged >= 2**plan.T:
-        inputs = boolean.bits(plan.T)
+    if study.judged >= 2**study.T:
+        inputs = boolean.bits(study.T)
     else:
-        inputs = rng.integers(0, 2, (plan.judged, plan.T))
-    x = rng.integers(0, 2, (len(cases), plan.samples, plan.T))
+        inputs = rng.integers(0, 2, (study.judged, study.T))
+    x = rng.integers(0, 2, (len(cases), study.samples, study.T))
     y = np.stack([f(one) for f, one in zip(functions, x, strict=True)]).astype(np.float32)
     targets = np.stack([f(inputs) for f in functions]).astype(np.float32)
-    everywhere = np.broadcast_to(padded(inputs), (len(cases), len(inputs), plan.T + 1))
-    setting.say(f"{len(cases)} networks, {plan.samples} inputs of {plan.T} bits each")
-    make = lambda rngs: nets.Transformer(
-        vocabulary=2, width=plan.width, heads=1, depth=2, mlp="two", mlp_width=plan.mlp_width,
-        activation="relu", residual=True, positions="onehot", max_tokens=plan.T + 1,
-        log_length=True, parameterisation="standard", rngs=rngs,
+    everywhere = np.broadcast_to(padded(inputs), (len(cases), len(inputs), study.T + 1))
+    setting.say(f"{len(cases)} networks, {study.samples} inputs of {study.T} bits each")
+    plan = Plan(
+        OnData(
+            padded(x), y, loss=squared, each=True, minibatch=study.batch,
+            evaluate={"all": (everywhere, targets)},
+        ),
+        study.network,
+        Adam(study.rate),
+        steps=study.steps,
+        every=study.every,
+        seeds=len(cases),
+        stop=reaches("loss", study.threshold, below=True),
     )  # fmt: skip
-    fit = training.fit(
-        make, optimizer=optax.adam(plan.rate), data=(padded(x), y), each=True,
-        minibatch=plan.batch, loss=squared, steps=plan.steps, every=plan.every, seeds=len(cases),
-        key=setting.seed, evaluate={"all": (everywhere, targets)},
-        stop=training.reaches("loss", plan.threshold, below=True), folder=setting.at("fit" + what),
-        config=dict(optimizer=f"adam({plan.rate})"), progress=setting.folder is not None,
-    )  # fmt: skip
+    fit = plan.train(setting, "fit", progress=setting.folder is not None)
     return Learned(labels, functions, fit, padded(x), y, padded(inputs), targets)
 
 
-def squared(out: Array, y: Array) -> Array:
+def squared(out: Float[Array, "1"], y: Float[Array, ""]) -> Float[Array, ""]:
     """Return (f - y)^2: the paper's loss has no factor 1/2."""
     return (out[0] - y) ** 2
 
 
-def by_class(found: Learned, values: Array) -> dict[tuple[int, int], np.ndarray]:
+def by_class(
+    found: Learned, values: Float[np.ndarray, " networks"]
+) -> dict[Class, Float[np.ndarray, " functions"]]:
     """Return the values of each class's functions."""
     labels = np.array(found.labels)
     return {label: values[(labels == label).all(1)] for label in dict.fromkeys(found.labels)}
 
 
-def construction(f: Any, inputs: Array) -> tuple[float, float]:
+def construction(f: boolean.Parities, inputs: Int[np.ndarray, "N bits"]) -> tuple[float, float]:
     """Return |theta|^2 and the trace of the loss Hessian of f's construction, over these inputs."""
-    from theorykit.subjects import boolean, sharpness
-
     network, bits = boolean.transformer(f), np.asarray(inputs)[:, : f.T].astype(np.float32)
     return sum(network.squared_norms().values()), float(sharpness.trace(network, bits).value)

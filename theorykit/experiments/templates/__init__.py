@@ -1,5 +1,8 @@
 """The figures of the template paper: what networks learn of relations between unseen symbols."""
 
-from theorykit.experiments.templates._figures import BUDGETS as BUDGETS
-from theorykit.experiments.templates._figures import learn as learn
-from theorykit.experiments.templates._figures import regress as regress
+from theorykit.experiments.templates._figures import compared as compared
+from theorykit.experiments.templates._figures import curves as curves
+from theorykit.experiments.templates._losses import learn as learn
+from theorykit.experiments.templates._losses import regress as regress
+from theorykit.experiments.templates._networks import BUDGETS as BUDGETS
+from theorykit.experiments.templates._networks import Budget as Budget

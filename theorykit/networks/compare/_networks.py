@@ -9,7 +9,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit.common.arguments import seed_numbers, whole
-from theorykit.networks.training._state import trainable
+from theorykit.networks.training import trainable
 
 Array = Any
 FEW = 2**26

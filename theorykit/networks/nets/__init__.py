@@ -2,6 +2,7 @@
 
 from theorykit.networks.nets.local import LocalTransformer as LocalTransformer
 from theorykit.networks.nets.mlp import MLP as MLP
+from theorykit.networks.nets.scales import Map as Map
 from theorykit.networks.nets.transformer import Transformer as Transformer
 
-__all__ = ["MLP", "LocalTransformer", "Transformer"]
+__all__ = ["MLP", "LocalTransformer", "Map", "Transformer"]

@@ -1,48 +1,60 @@
 """A Limit Transformer that is trained: periodic encodings and local functions are weights."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
+from jaxtyping import Array, Float, Integer
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
-    Options,
     check_ids,
-    choose,
     count_parameters,
     embedding,
     source,
 )
 
-Array = Any
+Ids = Integer[Array | np.ndarray, " tokens"]
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """What all layers share; equal ones share compiled code."""
+
+    width: int
+    mlp_width: int
+    activation: str
+    parameterisation: str
 
 
 class Layer(nnx.Module):
     """Heads of full size, each with a local function phi, and an MLP; both are added."""
 
-    def __init__(self, heads: int, config: dict, reach: int | None, rngs: nnx.Rngs):
+    def __init__(self, heads: int, options: LayerOptions, reach: int | None, rngs: nnx.Rngs):
         """Draw the weights; `reach`: how far back phi is not zero, or None without phi."""
-        d, hidden, kind = config["width"], config["mlp_width"], config["parameterisation"]
+        d, hidden, kind = options.width, options.mlp_width, options.parameterisation
         draw = lambda shape, fan_in: Map(rngs, shape, fan_in, kind)
         self.query, self.key, self.value = (draw((heads, d, d), d) for _ in range(3))
         self.expand, self.linear = draw((d, hidden), d), draw((hidden, d), hidden)
         self.expand_bias = nnx.Param(jnp.zeros(hidden))
-        self.config, self.reach = config, reach
+        self.options, self.reach = options, reach
         if reach is not None:
             self.phi = nnx.Param(jnp.zeros((heads, reach + 1)))
 
-    def weights(self, y: Array, start: int) -> Array:
-        """Return attention weights of the queries from place `start` on, (heads, queries, T)."""
+    def weights(
+        self, y: Float[Array, "tokens width"], start: int
+    ) -> Float[Array, "heads queries tokens"]:
+        """Return attention weights of the queries from place `start` on."""
         T, d = y.shape
         q = jnp.einsum("td,hde->hte", y[start:], self.query.effective())
         k = jnp.einsum("td,hde->hte", y, self.key.effective())
-        scale = d if self.config["parameterisation"] == "mup" else d**0.5
+        scale = d if self.options.parameterisation == "mup" else d**0.5
         a = jnp.einsum("hae,hce->hac", q, k) / scale
         back = jnp.arange(start, T)[:, None] - jnp.arange(T)[None, :]
         if self.reach is not None:
@@ -51,12 +63,14 @@ class Layer(nnx.Module):
             a = a + jnp.log(jnp.arange(start, T) + 1.0)[:, None] * phi
         return jax.nn.softmax(a, -1, where=back >= 0)
 
-    def __call__(self, y: Array, start: int = 0) -> Array:
+    def __call__(
+        self, y: Float[Array, "tokens width"], start: int = 0
+    ) -> Float[Array, "queries width"]:
         """Return the tokens from place `start` on after the layer."""
         v = jnp.einsum("td,hde->hte", y, self.value.effective())
         y = y[start:] + jnp.einsum("hac,hcd->ad", self.weights(y, start), v)
         h = y @ self.expand.effective() + self.expand_bias[...]
-        return y + ACTIVATIONS[self.config["activation"]](h) @ self.linear.effective()
+        return y + ACTIVATIONS[self.options.activation](h) @ self.linear.effective()
 
 
 class LocalTransformer(nnx.Module):
@@ -66,17 +80,17 @@ class LocalTransformer(nnx.Module):
     with phi learned for i - j up to `reach` and 0 at the start of training. So it takes inputs of
     any length, and its positions mean the same at each.
 
-    Args:
-      vocabulary: how many token ids there are.
-      width, mlp_width: d, also the size of each head, and the hidden units of each MLP.
-      heads: of each layer.
-      period: of the encodings, or None for none.
-      reach: tau, or None: no phi.
-      outputs: how many numbers, at every token; `readout` is "tokens".
-      activation, parameterisation, rngs: as for `Transformer`.
+    **Arguments:**
 
-    Raises:
-      ValueError: for an unknown option.
+    - `vocabulary`: how many token ids there are.
+    - `width`, `mlp_width`: d, also the size of each head, and the hidden units of each MLP.
+    - `heads`: how many each layer has.
+    - `period`: of the encodings, or None for none.
+    - `reach`: tau, or None for no phi.
+    - `outputs`: how many numbers, at every token; `readout` is "tokens".
+    - `activation`, `parameterisation`, `rngs`: as for `Transformer`.
+
+    **Raises:** `ValueError` for an unknown option.
     """
 
     def __init__(
@@ -95,9 +109,9 @@ class LocalTransformer(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
-        choose("readout", readout, ("tokens",))
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("readout", readout, ("tokens",))
         sizes = dict(vocabulary=vocabulary, width=width, mlp_width=mlp_width, outputs=outputs)
         for name, value in sizes.items():
             whole(name, value)
@@ -107,44 +121,41 @@ class LocalTransformer(nnx.Module):
         self.vocabulary, self.outputs, self.readout, self.period = (
             vocabulary, outputs, readout, period,
         )  # fmt: skip
-        config = dict(
-            width=width, mlp_width=mlp_width, activation=activation, parameterisation=kind
-        )
+        options = LayerOptions(width, mlp_width, activation, kind)
         dtype = jnp.result_type(float)
         self.embedding = embedding(rngs, vocabulary, width, kind, False, dtype)
         if period is not None:
             self.positions = embedding(rngs, whole("period", period), width, kind, False, dtype)
         reaches = [None if reach is None else whole("reach", reach, 0), *[None] * len(heads)]
         self.layers = nnx.List(
-            Layer(count, Options(config), far, rngs)
-            for count, far in zip(heads, reaches, strict=False)
+            Layer(count, options, far, rngs) for count, far in zip(heads, reaches, strict=False)
         )
         self.head = Map(rngs, (width, outputs), width, kind, readout=True)
 
-    def embed(self, x: Array) -> Array:
-        """Return y^(0) of token ids (T,), (T, d)."""
+    def embed(self, x: Ids) -> Float[Array, "tokens width"]:
+        """Return y^(0) of token ids."""
         check_ids(x, self.vocabulary)
         y = self.embedding.effective()[x]
         if self.period is None:
             return y
         return y + self.positions.effective()[jnp.arange(1, len(x) + 1) % self.period]
 
-    def __call__(self, x: Array) -> Array:
-        """Return outputs (T, outputs) of one input (T,), each a function of what is not after."""
+    def __call__(self, x: Ids) -> Float[Array, "tokens outputs"]:
+        """Return the outputs of one input, at each token a function of it and those before."""
         y = self.embed(x)
         for layer in self.layers:
             y = layer(y)
         return y @ self.head.effective()
 
-    def last(self, x: Array) -> Array:
-        """Return the outputs (outputs,) at the last token alone, which is cheaper."""
+    def last(self, x: Ids) -> Float[Array, " outputs"]:
+        """Return the outputs at the last token alone, which is cheaper."""
         y = self.embed(x)
         for number, layer in enumerate(self.layers, 1):
             y = layer(y, len(x) - 1 if number == len(self.layers) else 0)
         return (y @ self.head.effective())[-1]
 
-    def attention(self, x: Array) -> Array:
-        """Return the first layer's attention weights at the last token, (heads, T)."""
+    def attention(self, x: Ids) -> Float[Array, "heads tokens"]:
+        """Return the first layer's attention weights at the last token."""
         return self.layers[0].weights(self.embed(x), len(x) - 1)[:, 0]
 
     def parameters(self) -> int:

@@ -5,34 +5,33 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
+from jaxtyping import Array, Float, Shaped
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     check_ids,
-    choose,
     count_parameters,
     source,
 )
-
-Array = Any
 
 
 class MLP(nnx.Module):
     """Dense layers with an activation between them.
 
-    Args:
-      features: numbers in an input, flattened; or `vocabulary` and `tokens`: the input is that many
-        ids, each a one-hot vector.
-      width, depth: of the hidden layers. `outputs`: how many numbers.
-      activation, parameterisation, dtype, rngs: as for `Transformer`.
-      sigma_w, sigma_b: scale of weights and, in the NTK parameterisation, biases.
+    **Arguments:**
 
-    Raises:
-      ValueError: for an unknown option.
+    - `features`: how many numbers an input has, flattened; or `vocabulary` and `tokens`: the input
+      is that many ids, each a one-hot vector.
+    - `width`, `depth`: of the hidden layers. `outputs`: how many numbers.
+    - `activation`, `parameterisation`, `dtype`, `rngs`: as for `Transformer`.
+    - `sigma_w`, `sigma_b`: scale of weights and, in the NTK parameterisation, biases.
+
+    **Raises:** `ValueError` for an unknown option.
     """
 
     def __init__(
@@ -52,8 +51,8 @@ class MLP(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         sizes = dict(width=width, features=features, vocabulary=vocabulary, tokens=tokens)
         for name, value in (sizes | dict(outputs=outputs)).items():
             if value is not None:
@@ -77,8 +76,13 @@ class MLP(nnx.Module):
         first = noise if parameterisation == "ntk" else lambda n: jnp.zeros(n, dtype)
         self.biases = nnx.List(nnx.Param(first(n)) for n in widths[1:])
 
-    def __call__(self, x: Array, mask: Array | None = None) -> Array:
-        """Return outputs (outputs,) of one input, whatever its shape."""
+    def __call__(
+        self, x: Shaped[Array | np.ndarray, "..."], mask: Any = None
+    ) -> Float[Array, " outputs"]:
+        """Return the outputs of one input, whatever its shape; a mask changes nothing.
+
+        **Raises:** `ValueError` for an input of another size, or ids outside the vocabulary.
+        """
         if self.vocabulary is not None:
             check_ids(x, self.vocabulary)
             x = jax.nn.one_hot(x, self.vocabulary)

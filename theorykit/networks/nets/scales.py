@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, Float, Integer
 
-Array = Any
 PARAMETERISATIONS = ("ntk", "standard", "mup")
 
 
@@ -46,7 +46,7 @@ class Map(nnx.Module):
             deviation, self.multiplier = (1.0 if readout else root), 1 / fan_in
         self.weight = nnx.Param(deviation * jax.random.normal(rngs.params(), shape, dtype))
 
-    def effective(self) -> Array:
+    def effective(self) -> Float[Array, "..."]:
         """Return the weight times its multiplier."""
         return self.weight[...] if self.multiplier == 1.0 else self.weight[...] * self.multiplier
 
@@ -62,13 +62,13 @@ def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, d
     return Map(rngs, (size, width), size if vectors else 1, "standard", dtype=dtype)
 
 
-def centred(z: Array) -> Array:
+def centred(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean 0 and variance 1: layer norm without gain."""
     away = z - z.mean(-1, keepdims=True)
     return away * jax.lax.rsqrt((away**2).mean(-1, keepdims=True) + 1e-12)
 
 
-def rms(z: Array) -> Array:
+def rms(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean square 1: RMS norm without gain."""
     return z * jax.lax.rsqrt((z**2).mean(-1, keepdims=True) + 1e-12)
 
@@ -85,25 +85,11 @@ ACTIVATIONS = {
 }
 
 
-class Options(dict):
-    """Options of a network that do not change: networks with equal ones share compiled code."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-
-def choose(name: str, value: Any, known: Any) -> Any:
-    """Return a value that is one of the known ones.
-
-    **Raises:** `ValueError` otherwise.
-    """
-    if value not in tuple(known):
-        raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, got {value!r}")
-    return value
-
-
 def source(rngs: Any) -> nnx.Rngs:
-    """Return where weights come from: `nnx.Rngs`, or those of a seed or key."""
+    """Return where weights come from: `nnx.Rngs`, or those of a seed or key.
+
+    **Raises:** `ValueError` for anything else.
+    """
     if isinstance(rngs, nnx.Rngs):
         return rngs
     if isinstance(rngs, int | np.integer | jax.Array):
@@ -111,7 +97,7 @@ def source(rngs: Any) -> nnx.Rngs:
     raise ValueError(f"rngs are nnx.Rngs, a seed or a key, got {type(rngs).__name__}")
 
 
-def check_ids(x: Any, vocabulary: int) -> None:
+def check_ids(x: Integer[Array | np.ndarray, "..."], vocabulary: int) -> None:
     """Raise a `ValueError` for token ids outside the vocabulary; traced ones are not looked at."""
     if not jnp.issubdtype(x.dtype, jnp.integer):
         raise ValueError(f"token ids are integers, got {x.dtype}")

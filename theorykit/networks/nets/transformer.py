@@ -1,28 +1,56 @@
 """The transformer at finite width: the kernels' reference network, and what the papers train."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, Bool, Float, Integer, Num
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import one_of, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     NORMS,
     PARAMETERISATIONS,
     Map,
-    Options,
     check_ids,
-    choose,
     count_parameters,
     embedding,
     source,
 )
 
-Array = Any
+Input = Num[Array | np.ndarray, "tokens *features"]
+Mask = Bool[Array | np.ndarray, " tokens"]
+Tokens = Float[Array, "tokens width"]
+Visible = Bool[Array, "tokens tokens"]
+Angles = Float[Array, "tokens half"]
+Offset = Integer[Array, ""] | int
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """What all blocks share, as in `Transformer`; networks with equal ones share compiled code."""
+
+    width: int
+    heads: int
+    head_size: int
+    mlp: str | None
+    mlp_width: int
+    activation: str
+    norm: str | None
+    residual: bool
+    score_scale: float
+    log_length: bool
+    attention: str
+    projection: bool
+    scalars: tuple[float, float] | None
+    parameterisation: str
+    sigma_w: float
+    sigma_b: float
+    dtype: Any
 
 
 class Attention(nnx.Module):
@@ -32,53 +60,56 @@ class Attention(nnx.Module):
     reference network; with it the value has the head's size and W_O maps it back.
     """
 
-    def __init__(self, width: int, config: dict, rngs: nnx.Rngs):
+    def __init__(self, options: BlockOptions, rngs: nnx.Rngs):
         """Draw the weights."""
-        heads, size, kind = config["heads"], config["head_size"], config["parameterisation"]
-        draw = lambda shape, fan_in: Map(rngs, shape, fan_in, kind, dtype=config["dtype"])
+        width, heads, size = options.width, options.heads, options.head_size
+        kind, dtype = options.parameterisation, options.dtype
+        draw = lambda shape, fan_in: Map(rngs, shape, fan_in, kind, dtype=dtype)
         self.query = draw((heads, width, size), width)
         self.key = draw((heads, width, size), width)
-        self.value = draw((heads, width, size if config["projection"] else width), width)
-        if config["projection"]:
+        self.value = draw((heads, width, size if options.projection else width), width)
+        if options.projection:
             self.output = draw((heads, size, width), heads * size)
-        if config["scalars"] is not None:
-            a, b = config["scalars"]
-            self.a = nnx.Param(jnp.full(heads, a, config["dtype"]))
-            self.b = nnx.Param(jnp.full(heads, b, config["dtype"]))
-        self.config = config
+        if options.scalars is not None:
+            a, b = options.scalars
+            self.a = nnx.Param(jnp.full(heads, a, dtype))
+            self.b = nnx.Param(jnp.full(heads, b, dtype))
+        self.options = options
 
-    def __call__(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
-        """Return the attention output for tokens (T, D); `visible` is (T, T) or None for all."""
+    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
+        """Return the attention output; `visible`: which token sees which, None for all."""
         weights = self.weights(z, visible, rotation)
         v = jnp.einsum("td,hde->hte", z, self.value.effective())
-        if self.config["projection"]:
+        if self.options.projection:
             mixed = jnp.einsum("hac,hce->hae", weights, v)
             out = jnp.einsum("hae,hed->ad", mixed, self.output.effective())
         else:
-            out = jnp.einsum("hac,hcd->ad", weights, v) / math.sqrt(self.config["heads"])
-        if self.config["scalars"] is not None:
+            out = jnp.einsum("hac,hcd->ad", weights, v) / math.sqrt(self.options.heads)
+        if self.options.scalars is not None:
             out = out + jnp.einsum("h,hac,cd->ad", self.b[...], weights, z)
         return out
 
-    def weights(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
-        """Return the attention weights, (heads, T, T)."""
-        config = self.config
+    def weights(
+        self, z: Tokens, visible: Visible | None, rotation: Angles | None
+    ) -> Float[Array, "heads tokens tokens"]:
+        """Return the attention weights."""
+        options = self.options
         q = jnp.einsum("td,hde->hte", z, self.query.effective())
         k = jnp.einsum("td,hde->hte", z, self.key.effective())
         if rotation is not None:
             q, k = rotate(q, rotation), rotate(k, rotation)
-        size = config["head_size"]
-        scale = config["score_scale"] / (
-            size if config["parameterisation"] == "mup" else math.sqrt(size)
+        size = options.head_size
+        scale = options.score_scale / (
+            size if options.parameterisation == "mup" else math.sqrt(size)
         )
         scores = jnp.einsum("hae,hce->hac", q, k)
-        if config["scalars"] is not None:
+        if options.scalars is not None:
             scores = scores + self.a[...][:, None, None] * (z @ z.T)
         scores = scale * scores
-        if config["log_length"]:
+        if options.log_length:
             seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
-        if config["attention"] == "identity":
+        if options.attention == "identity":
             return scores if visible is None else jnp.where(visible, scores, 0.0)
         if visible is None:
             return jax.nn.softmax(scores, -1)
@@ -87,8 +118,10 @@ class Attention(nnx.Module):
         return jnp.where(visible, weights, 0.0)
 
 
-def rotate(x: Array, angles: Array) -> Array:
-    """Turn pairs of entries of (heads, T, size) by the angles (T, size / 2) of their position."""
+def rotate(
+    x: Float[Array, "heads tokens size"], angles: Angles
+) -> Float[Array, "heads tokens size"]:
+    """Turn pairs of entries by the angles of their position, one for each pair."""
     first, second = jnp.split(x, 2, -1)
     cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
     return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
@@ -97,33 +130,34 @@ def rotate(x: Array, angles: Array) -> Array:
 class Block(nnx.Module):
     """Attention, then the MLP: one linear map after the activation, or the usual two."""
 
-    def __init__(self, width: int, config: dict, rngs: nnx.Rngs):
+    def __init__(self, options: BlockOptions, rngs: nnx.Rngs):
         """Draw the weights of one block from `rngs`."""
-        kind, dtype, hidden = config["parameterisation"], config["dtype"], config["mlp_width"]
-        self.attention = Attention(width, config, rngs)
-        if config["mlp"] == "two":
+        kind, dtype = options.parameterisation, options.dtype
+        width, hidden = options.width, options.mlp_width
+        self.attention = Attention(options, rngs)
+        if options.mlp == "two":
             self.expand = Map(rngs, (width, hidden), width, kind, dtype=dtype)
             self.expand_bias = nnx.Param(jnp.zeros(hidden, dtype))
-        if config["mlp"] is not None:
-            fan_in = hidden if config["mlp"] == "two" else width
+        if options.mlp is not None:
+            fan_in = hidden if options.mlp == "two" else width
             self.linear = Map(rngs, (fan_in, width), fan_in, kind, dtype=dtype)
             bias = jax.random.normal(rngs.params(), (width,), dtype)
             self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
-        self.config = config
+        self.options = options
 
-    def __call__(self, z: Array, visible: Array | None, rotation: Array | None) -> Array:
-        """Return the tokens (T, D) after the block."""
-        config = self.config
-        norm = NORMS[config["norm"]]
-        skip = (lambda z, y: z + y) if config["residual"] else lambda z, y: y
+    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
+        """Return the tokens after the block."""
+        options = self.options
+        norm = NORMS[options.norm]
+        skip = (lambda z, y: z + y) if options.residual else lambda z, y: y
         z = skip(z, self.attention(norm(z), visible, rotation))
-        if config["mlp"] is None:
+        if options.mlp is None:
             return z
         h = norm(z)
-        if config["mlp"] == "two":
+        if options.mlp == "two":
             h = h @ self.expand.effective() + self.expand_bias[...]
-        h = config["sigma_w"] * ACTIVATIONS[config["activation"]](h) @ self.linear.effective()
-        scale = config["sigma_b"] if config["parameterisation"] == "ntk" else 1.0
+        h = options.sigma_w * ACTIVATIONS[options.activation](h) @ self.linear.effective()
+        scale = options.sigma_b if options.parameterisation == "ntk" else 1.0
         return skip(z, h + scale * self.bias[...])
 
 
@@ -134,37 +168,38 @@ class Transformer(nnx.Module):
     `width`, `heads` and `head_size` added; the covariance of its outputs and its empirical NTK tend
     to the kernels as all three grow. The other options are what the papers train.
 
-    Args:
-      features: size d of an input token; or `vocabulary`: the inputs are token ids, which stand
-        for one-hot vectors.
-      width, heads, head_size: D, H and d_k; the head size is width / heads if not given.
-      depth: number of blocks.
-      mlp: "one" linear map after the activation (capture paper, A.1), "two" with `mlp_width`
-        hidden units (4 width if not given), or None.
-      activation: "relu", "erf", "gelu", "cos", "tanh" or "identity".
-      norm: None, "layer" or "rms", before each branch, without gain; `layer_norm=True` is
-        `norm="layer"`. `final_norm`: one more before the readout (by default where there is a norm,
-        but not in the reference network).
-      residual: whether branches are added to what they read.
-      positions: None; a number, the scale of learned positions (`"learned"` is 1); "rotary"; or
-        "onehot", fixed unit vectors. `max_tokens`: how many there are.
-      random_offset: that training shall place each sample at a random offset among the positions.
-      causal: whether a token sees only itself and what is before it.
-      score_scale: beta; `log_length`: logits are multiplied by the log of how many tokens are seen.
-      attention: "softmax" or "identity".
-      projection: values of the head's size and an output map W_O (by default, but not in the
-        reference network).
-      scalars: None, or first values of a trainable a and b a head, which make W_K W_Q' into
-        W_K W_Q' + a I and W_V W_O' into W_V W_O' + b I.
-      parameterisation: "ntk", "standard" or "mup", see `scales.Map`.
-      tied: the readout is the transposed embedding.
-      readout: "last", "mean" or "tokens"; `outputs`: how many numbers (a token).
-      sigma_w, sigma_b: scale of the MLP's last map and, in the reference network, its bias.
-      dtype: of the weights. `rngs`: source of the weights, or a seed.
+    **Arguments:**
 
-    Raises:
-      ValueError: for an unknown option, heads that do not divide the width, an odd head size with
-        rotary positions, fewer dimensions than one-hot positions.
+    - `features`: size d of an input token; or `vocabulary`: the inputs are token ids, which stand
+      for one-hot vectors.
+    - `width`, `heads`, `head_size`: D, H and d_k; the head size is width / heads if not given.
+    - `depth`: number of blocks.
+    - `mlp`: "one" linear map after the activation (capture paper, A.1), "two" with `mlp_width`
+      hidden units (4 width if not given), or None.
+    - `activation`: "relu", "erf", "gelu", "cos", "tanh" or "identity".
+    - `norm`: None, "layer" or "rms", before each branch, without gain; `layer_norm=True` is
+      `norm="layer"`. `final_norm`: one more before the readout (by default where there is a norm,
+      but not in the reference network).
+    - `residual`: whether branches are added to what they read.
+    - `positions`: None; a number, the scale of learned positions (`"learned"` is 1); "rotary"; or
+      "onehot", fixed unit vectors. `max_tokens`: how many there are.
+    - `random_offset`: that training shall place each sample at a random offset among the positions.
+    - `causal`: whether a token sees only itself and what is before it.
+    - `score_scale`: beta; `log_length`: logits are multiplied by the log of how many tokens are
+      seen.
+    - `attention`: "softmax" or "identity".
+    - `projection`: values of the head's size and an output map W_O (by default, but not in the
+      reference network).
+    - `scalars`: None, or the first values of a and b, trained for each head, which make W_K W_Q'
+      into W_K W_Q' + a I and W_V W_O' into W_V W_O' + b I.
+    - `parameterisation`: "ntk", "standard" or "mup", see `Map`.
+    - `tied`: the readout is the transposed embedding.
+    - `readout`: "last", "mean" or "tokens"; `outputs`: how many numbers (at each token).
+    - `sigma_w`, `sigma_b`: scale of the MLP's last map and, in the reference network, its bias.
+    - `dtype`: of the weights. `rngs`: source of the weights, or a seed.
+
+    **Raises:** `ValueError` for an unknown option, heads that do not divide the width, an odd head
+    size with rotary positions, fewer dimensions than one-hot positions.
     """
 
     def __init__(
@@ -202,11 +237,11 @@ class Transformer(nnx.Module):
         rngs: nnx.Rngs | int = 0,
     ):
         """Draw all weights."""
-        choose("activation", activation, ACTIVATIONS)
-        choose("readout", readout, ("last", "mean", "tokens"))
-        choose("attention", attention, ("softmax", "identity"))
-        choose("mlp", mlp, ("one", "two", None))
-        choose("parameterisation", parameterisation, PARAMETERISATIONS)
+        one_of("activation", activation, ACTIVATIONS)
+        one_of("readout", readout, ("last", "mean", "tokens"))
+        one_of("attention", attention, ("softmax", "identity"))
+        one_of("mlp", mlp, ("one", "two", None))
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         sizes = dict(width=width, heads=heads, head_size=head_size, features=features)
         sizes |= dict(vocabulary=vocabulary, mlp_width=mlp_width, outputs=outputs)
         for name, value in (sizes | dict(max_tokens=max_tokens)).items():
@@ -215,7 +250,7 @@ class Transformer(nnx.Module):
         whole("depth", depth, 0)
         if scalars is not None and np.shape(scalars) != (2,):
             raise ValueError(f"scalars are two numbers, the first a and b of a head, got {scalars}")
-        norm = choose("norm", "layer" if layer_norm else norm, NORMS)
+        norm = one_of("norm", "layer" if layer_norm else norm, NORMS)
         if (features is None) == (vocabulary is None):
             raise ValueError("a transformer takes features=d (vectors) or vocabulary=V (token ids)")
         if head_size is None:
@@ -226,7 +261,7 @@ class Transformer(nnx.Module):
                 )
             head_size = width // heads
         if isinstance(positions, str):
-            choose("positions", positions, ("learned", "rotary", "onehot"))
+            one_of("positions", positions, ("learned", "rotary", "onehot"))
         positions = 1.0 if positions == "learned" else positions or None
         if positions == "rotary" and head_size % 2:
             raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
@@ -235,25 +270,25 @@ class Transformer(nnx.Module):
         rngs = source(rngs)
         dtype = jnp.result_type(float) if dtype is None else dtype
         reference = parameterisation == "ntk"
-        config = {
-            "heads": heads,
-            "head_size": head_size,
-            "mlp": mlp,
-            "mlp_width": 4 * width if mlp_width is None else mlp_width,
-            "activation": activation,
-            "norm": norm,
-            "residual": residual,
-            "score_scale": score_scale,
-            "log_length": log_length,
-            "attention": attention,
-            "projection": not reference if projection is None else projection,
-            "scalars": scalars,
-            "parameterisation": parameterisation,
-            "sigma_w": sigma_w,
-            "sigma_b": sigma_b,
-            "dtype": dtype,
-        }
-        config = self.config = Options(config)
+        options = self.options = BlockOptions(
+            width=width,
+            heads=heads,
+            head_size=head_size,
+            mlp=mlp,
+            mlp_width=4 * width if mlp_width is None else mlp_width,
+            activation=activation,
+            norm=norm,
+            residual=residual,
+            score_scale=score_scale,
+            log_length=log_length,
+            attention=attention,
+            projection=not reference if projection is None else projection,
+            scalars=scalars,
+            parameterisation=parameterisation,
+            sigma_w=sigma_w,
+            sigma_b=sigma_b,
+            dtype=dtype,
+        )
         self.width, self.depth, self.tied, self.outputs = width, depth, tied, outputs
         self.vocabulary = vocabulary
         self.readout, self.causal, self.positions = readout, causal, positions
@@ -265,7 +300,7 @@ class Transformer(nnx.Module):
             self.position_table = nnx.Param(
                 jax.random.normal(rngs.params(), (max_tokens, width), dtype)
             )
-        self.blocks = nnx.List(Block(width, config, rngs) for _ in range(depth))
+        self.blocks = nnx.List(Block(options, rngs) for _ in range(depth))
         if tied:
             if vocabulary is None or outputs not in (1, vocabulary):
                 raise ValueError("a tied readout puts out one number a symbol of the vocabulary")
@@ -280,8 +315,8 @@ class Transformer(nnx.Module):
         """Whether positions are a table of weights."""
         return self.positions is not None and not isinstance(self.positions, str)
 
-    def embed(self, x: Array, offset: Array | int = 0) -> Array:
-        """Return the tokens (T, D) of one input, positions included."""
+    def embed(self, x: Input, offset: Offset = 0) -> Tokens:
+        """Return the tokens of one input, positions included."""
         t = x.shape[0]
         self._check(x, offset)
         table = self.embedding.effective()
@@ -299,7 +334,7 @@ class Transformer(nnx.Module):
             self.position_table[...], offset, t
         )
 
-    def _check(self, x: Array, offset: Array | int) -> None:
+    def _check(self, x: Input, offset: Offset) -> None:
         """Raise a `ValueError` for an input of another kind; ids can be seen outside `jit` only."""
         if self.vocabulary is not None:
             check_ids(x, self.vocabulary)
@@ -316,46 +351,50 @@ class Transformer(nnx.Module):
                 f"{room}, not {offset}"
             )
 
-    def rotation(self, t: int, offset: Array | int = 0) -> Array | None:
-        """Return the angles (T, head_size / 2) of rotary positions, or None."""
+    def rotation(self, t: int, offset: Offset = 0) -> Angles | None:
+        """Return the angles of rotary positions, one for each pair of a head's entries, or None."""
         if self.positions != "rotary":
             return None
-        half = self.config["head_size"] // 2
+        half = self.options.head_size // 2
         frequencies = 10_000.0 ** (-jnp.arange(half) / half)
         return (offset + jnp.arange(t))[:, None] * frequencies
 
-    def visible(self, t: int, mask: Array | None) -> Array | None:
-        """Return which token sees which, (T, T), or None if all see all."""
+    def visible(self, t: int, mask: Mask | None) -> Visible | None:
+        """Return which token sees which, or None if all see all."""
         seen = None if mask is None else mask[:, None] & mask[None, :]
         if self.causal:
             before = jnp.tril(jnp.ones((t, t), bool))
             seen = before if seen is None else seen & before
         return seen
 
-    def hidden(self, x: Array, mask: Array | None = None, offset: Array | int = 0) -> Array:
-        """Return the tokens (T, D) before the readout, for one input (T, d) or (T,) ids."""
+    def hidden(self, x: Input, mask: Mask | None = None, offset: Offset = 0) -> Tokens:
+        """Return the tokens before the readout, for one input (T, d) or (T,) ids."""
         z = self.embed(x, offset)
         visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0], offset)
         for block in self.blocks:
             z = block(z, visible, rotation)
-        return NORMS[self.config["norm"]](z) if self.final_norm else z
+        return NORMS[self.options.norm](z) if self.final_norm else z
 
-    def attention_weights(self, x: Array, mask: Array | None = None) -> list[Array]:
-        """Return the attention weights of every block, each (heads, T, T), for one input."""
+    def attention_weights(
+        self, x: Input, mask: Mask | None = None
+    ) -> list[Float[Array, "heads tokens tokens"]]:
+        """Return the attention weights of every block, for one input."""
         z, found = self.embed(x), []
         visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0])
         for block in self.blocks:
-            found.append(block.attention.weights(NORMS[self.config["norm"]](z), visible, rotation))
+            found.append(block.attention.weights(NORMS[self.options.norm](z), visible, rotation))
             z = block(z, visible, rotation)
         return found
 
-    def read(self, z: Array) -> Array:
+    def read(self, z: Float[Array, "*tokens width"]) -> Float[Array, "*tokens outputs"]:
         """Return the readout of each token."""
         if self.tied:
             return z @ self.embedding.effective().T / math.sqrt(self.width)
         return z @ self.head.effective()
 
-    def __call__(self, x: Array, mask: Array | None = None, offset: Array | int = 0) -> Array:
+    def __call__(
+        self, x: Input, mask: Mask | None = None, offset: Offset = 0
+    ) -> Float[Array, "*tokens outputs"]:
         """Return outputs (outputs,) of one input (T, d), or (T, outputs) with readout "tokens".
 
         `mask` (T,) is true at real tokens. Use `jax.vmap` for a batch.
@@ -381,14 +420,14 @@ class Transformer(nnx.Module):
         Matrix products only, as in the capture paper, A.2; softmax, norms and activations are left
         out.
         """
-        c, T, D = self.config, tokens, self.width
-        heads, size = c["heads"], c["head_size"]
-        value = size if c["projection"] else D
+        c, T, D = self.options, tokens, self.width
+        heads, size = c.heads, c.head_size
+        value = size if c.projection else D
         attention = heads * (4 * T * D * size + 2 * T * D * value + 2 * T * T * (size + value))
-        attention += 2 * T * heads * size * D if c["projection"] else 0
-        attention += (2 + 2 * heads) * T * T * D if c["scalars"] is not None else 0
-        wide = 2 * T * D * c["mlp_width"]
-        mlp = {"one": 2 * T * D * D, "two": 2 * wide, None: 0}[c["mlp"]]
+        attention += 2 * T * heads * size * D if c.projection else 0
+        attention += (2 + 2 * heads) * T * T * D if c.scalars is not None else 0
+        wide = 2 * T * D * c.mlp_width
+        mlp = {"one": 2 * T * D * D, "two": 2 * wide, None: 0}[c.mlp]
         rows = 1 if self.readout == "last" else T
         embed = 2 * T * D * self.embedding.weight.shape[0] if self.vocabulary is None else 0
         return embed + self.depth * (attention + mlp) + 2 * rows * D * self.outputs

@@ -19,10 +19,12 @@ from theorykit.networks.tasks._counts import InContextKGram as InContextKGram
 from theorykit.networks.tasks._counts import ModPTask as ModPTask
 from theorykit.networks.tasks._counts import PrefixTask as PrefixTask
 from theorykit.networks.tasks._counts import SimpleTask as SimpleTask
+from theorykit.networks.tasks._geometric import CRITICAL as CRITICAL
 from theorykit.networks.tasks._geometric import MinCut as MinCut
 from theorykit.networks.tasks._geometric import ShortestPath as ShortestPath
 from theorykit.networks.tasks._lengths import AnyLength as AnyLength
 from theorykit.networks.tasks._lengths import LengthBins as LengthBins
+from theorykit.networks.tasks._lengths import placed as placed
 from theorykit.networks.tasks._monoids import in_ac0 as in_ac0
 from theorykit.networks.tasks._monoids import star_free as star_free
 from theorykit.networks.tasks._regular import LANGUAGES as LANGUAGES
@@ -32,6 +34,7 @@ from theorykit.networks.tasks._sequences import Sorting as Sorting
 
 __all__ = [
     "ALGORITHMIC",
+    "CRITICAL",
     "LANGUAGES",
     "Addition",
     "Algorithmic",
@@ -56,6 +59,7 @@ __all__ = [
     "Task",
     "UniqueCopy",
     "in_ac0",
+    "placed",
     "regression",
     "star_free",
 ]

@@ -13,9 +13,16 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 from jax import random
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from theorykit.networks.tasks._base import Array, Sample
+from theorykit.networks.tasks._base import Sample
 from theorykit.networks.tasks._lengths import AnyLength
+
+Count = Int[Array, ""] | int
+"""A number of tokens, which may be traced."""
+
+Instance = tuple[Int[Array, " size"], Int[Array, " most"], Count]
+"""An input, its answer, and how many symbols of that array the answer has."""
 
 
 class Algorithmic(AnyLength):
@@ -58,16 +65,16 @@ class Algorithmic(AnyLength):
         """Return the length of the longest answer to inputs of this length."""
 
     @abc.abstractmethod
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return an input (size,), its answer (most,) and the answer's length."""
 
     def tokens(self, length: int) -> int:
         """Return LEN + 2 and the length of the longest answer."""
         return length + 2 + self.most(length)
 
-    def padded(self, key: Array, length: Array | int, size: int) -> Sample:
+    def padded(self, key: PRNGKeyArray, length: Count, size: int) -> Sample:
         """Return one example with an input of this length, padded to inputs of `size`."""
-        given, answer, m = self.draw(key, length, size)
+        given, answer, m = self.instance(key, length, size)
         p = jnp.arange(self.tokens(size) + 1)
         at = lambda symbols, place: (
             jnp.take(symbols, place, mode="clip") if symbols.shape[0] else jnp.zeros_like(place)
@@ -80,7 +87,9 @@ class Algorithmic(AnyLength):
         counts = (p[1:] > length + 1) & (p[1:] <= length + 2 + m)
         return Sample(whole[:-1], whole[1:], jnp.where(counts, 1.0, 0.0))
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot `SOS input SEP`, and +1 if the id of the answer's last symbol is odd."""
         x, target, weight = self.sample(key, length)
         last = target[jnp.argmax(jnp.cumsum(weight)) - 1]
@@ -90,12 +99,12 @@ class Algorithmic(AnyLength):
         ), sign
 
 
-def below(u: Array, n: Array | int) -> Array:
+def below(u: Float[Array, "*shape"], n: Count) -> Int[Array, "*shape"]:
     """Return a whole number below n of a uniform number; few calls of random compile faster."""
     return jnp.minimum((u * n).astype(int), n - 1)
 
 
-def arranged(u: Array, ones: Array, length: Array | int) -> Array:
+def arranged(u: Float[Array, " size"], ones: Int[Array, ""], length: Count) -> Int[Array, " size"]:
     """Return bits with so many ones in random places among the first `length`, of uniform numbers.
 
     One after the other, each is a one with the share of ones that are left.
@@ -109,7 +118,7 @@ def arranged(u: Array, ones: Array, length: Array | int) -> Array:
     return jax.lax.scan(bit, ones, (jnp.arange(len(u)), u))[1]
 
 
-def unequal(u: Array, length: Array | int) -> tuple[Array, Array]:
+def unequal(u: Float[Array, " draws"], length: Count) -> tuple[Int[Array, " size"], Int[Array, ""]]:
     """Return bits of which one is more frequent, and which; how many ones there are is uniform."""
     even = (length + 1) % 2
     ones = below(u[0], length + 1 - even)
@@ -138,7 +147,7 @@ class BinaryMajority(Algorithmic):
         """Return 1."""
         return 1
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return bits and the more frequent one."""
         bits, answer = unequal(random.uniform(key, (1 + size,)), length)
         return bits, answer[None], 1
@@ -166,7 +175,7 @@ class BinaryMajorityInterleave(Algorithmic):
         """Return 3."""
         return 3
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return interleaved bits and three answers."""
         u = random.uniform(key, (3, 1 + (size + 2) // 3))
         bits, answers = jax.vmap(lambda u: unequal(u, length // 3))(u)
@@ -187,7 +196,7 @@ class Majority(Algorithmic):
         """Return 1."""
         return 1
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return letters, drawn again until one is the most frequent, and that one."""
         count = len(self.symbols)
         inside = jnp.arange(size) < length
@@ -238,7 +247,7 @@ class _Numbers(Algorithmic):
         """Return LEN."""
         return length
 
-    def _numbers(self, key: Array, size: int) -> Array:
+    def _numbers(self, key: PRNGKeyArray, size: int) -> Int[Array, " size"]:
         numbers = jnp.argsort(random.uniform(key, (self.vocabulary,)))
         return jnp.pad(numbers, (0, max(size - self.vocabulary, 0)))[:size]
 
@@ -247,7 +256,7 @@ class _Numbers(Algorithmic):
 class Sort(_Numbers):
     """Write distinct numbers in order."""
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return distinct numbers and the same in order."""
         numbers = self._numbers(key, size)
         inside = jnp.arange(size) < length
@@ -262,7 +271,7 @@ class Sort(_Numbers):
 class UniqueCopy(_Numbers):
     """Write distinct numbers again."""
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return distinct numbers, twice."""
         numbers = self._numbers(key, size)
         return numbers, numbers, length
@@ -282,7 +291,7 @@ class RepeatCopy(Algorithmic):
         """Return LEN."""
         return length
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return random symbols, twice."""
         given = random.bernoulli(key, shape=(size,)).astype(int)
         return given, given, length
@@ -303,7 +312,7 @@ class Parity(Algorithmic):
         """Return 1."""
         return 1
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return bits and e or o."""
         u = random.uniform(key, (1 + size,))
         ones = below(u[0], length + 1)
@@ -334,11 +343,11 @@ class Addition(Algorithmic):
         """Return 2 LEN - 1: "=" is one of LEN."""
         return length + 1 + self.most(length)
 
-    def padded(self, key: Array, length: Array | int, size: int) -> Sample:
+    def padded(self, key: PRNGKeyArray, length: Count, size: int) -> Sample:
         """Return one example whose operands, "+" and "=" have this length, padded to `size`."""
         return super().padded(key, length - 1, size)
 
-    def draw(self, key: Array, length: Array | int, size: int) -> tuple[Array, Array, Array | int]:
+    def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return two operands with "+" between, `length` tokens without "=", and their sum."""
         u = random.uniform(key, (1 + size,))
         first, p = 1 + below(u[0], length - 2), jnp.arange(size)

@@ -8,19 +8,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import random
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from theorykit.common.arguments import whole
-from theorykit.networks.tasks._base import Array, Sample, Task
+from theorykit.networks.tasks._base import Sample, Task
 
 
 class PrefixTask(Task):
-    """A function of counts, to be told after every token: regression at all prefixes at once.
+    """A function of counts, predicted after every token: regression at all prefixes at once.
 
     A sample of length N has as target (N, outputs) the function of each of its N prefixes, with
     weight 0 where it is 0/0. So one sample is trained on at all lengths T <= N.
     """
 
-    def loss(self, outputs: Array, sample: Sample) -> Array:
+    def loss(self, outputs: Float[Array, "tokens outputs"], sample: Sample) -> Float[Array, ""]:
         """Return the squared error, summed over the outputs: the mean over prefixes that count.
 
         It is 0 for a sample none of whose prefixes counts.
@@ -28,17 +29,17 @@ class PrefixTask(Task):
         counted = self.errors(outputs, sample) * sample.weight
         return counted.sum() / jnp.maximum(sample.weight.sum(), 1)
 
-    def metrics(self, outputs: Array, sample: Sample) -> dict[str, Array]:
+    def metrics(
+        self, outputs: Float[Array, "tokens outputs"], sample: Sample
+    ) -> dict[str, Float[Array, ""]]:
         """Return `last`, the squared error of the whole sample; 0 where its target is 0/0."""
         return {"last": self.errors(outputs, sample)[-1] * sample.weight[-1]}
 
-    def errors(self, outputs: Array, sample: Sample) -> Array:
+    def errors(
+        self, outputs: Float[Array, "tokens outputs"], sample: Sample
+    ) -> Float[Array, " tokens"]:
         """Return the squared error at every prefix, (tokens,)."""
         return ((outputs - sample.target) ** 2).sum(-1)
-
-    def tokens(self, length: int) -> int:
-        """Return T."""
-        return length
 
     @property
     def options(self) -> dict[str, Any]:
@@ -52,21 +53,23 @@ class PrefixTask(Task):
 
     @property
     def outputs(self) -> int:
-        """How many numbers are put out."""
+        """How many numbers the network outputs."""
         return 1
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
-        """Return one-hot tokens (T, symbols) and the (first) number to put out at the end."""
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
+        """Return one-hot tokens (T, symbols) and the (first) number to predict at the end."""
         x, target, _ = self.sample(key, length)
         return jax.nn.one_hot(x, self.symbols), target[-1, 0]
 
 
-def so_far(values: Array) -> Array:
+def so_far(values: Float[Array, "tokens n"]) -> Float[Array, "tokens n"]:
     """Return the sums of values (T, n) up to each place: one matrix product, quick to compile."""
     return jnp.tri(len(values), dtype=values.dtype) @ values
 
 
-def mean(hits: Array, seen: Array) -> Array:
+def mean(hits: Float[Array, "*n"], seen: Float[Array, "*#n"]) -> Float[Array, "*n"]:
     """Return hits / seen, 0 where nothing was seen."""
     return hits / jnp.maximum(seen, 1)
 
@@ -94,7 +97,8 @@ class SimpleTask(PrefixTask):
         """Three."""
         return 3
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return T tokens and the function of each prefix."""
         u = random.uniform(key, (2 + length,))
         x = (u[2:, None] > jnp.sort(u[:2])).sum(-1)  # gaps of uniform cuts: the simplex
         counts = so_far(jax.nn.one_hot(x, 3))
@@ -142,11 +146,12 @@ class ModPTask(PrefixTask):
         """What `nets.LocalTransformer` needs: encodings of period p as well."""
         return super().options | dict(period=self.period)
 
-    def counts(self, length: int) -> Array:
+    def counts(self, length: int) -> Bool[Array, " length"]:
         """Return which positions count, (T,) bool."""
         return jnp.arange(1, length + 1) % self.period == self.index % self.period
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return T bits and the mean of those that count, of each prefix."""
         u, p = random.uniform(key, (self.period + length,)), self.period
         x = (u[p:] < u[jnp.arange(1, length + 1) % p]).astype(int)
         counts = self.counts(length)
@@ -198,7 +203,8 @@ class InContextKGram(PrefixTask):
         """What `nets.LocalTransformer` needs: k - 1 heads that look back, then one."""
         return super().options | dict(heads=(self.order - 1, 1), reach=self.order - 1)
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return T symbols and, of each prefix, what followed its last k - 1 before."""
         S, k, contexts = self.symbols, self.order, self.symbols ** (self.order - 1)
         u = random.uniform(key, (2 + contexts * (S - 1) + length - k + 1,))
         cuts = jnp.sort(u[2 : 2 + contexts * (S - 1)].reshape(contexts, S - 1))
@@ -216,7 +222,9 @@ class InContextKGram(PrefixTask):
         target, seen = self.following(x)
         return Sample(x, target, (seen > 0).astype(target.dtype))
 
-    def following(self, x: Array) -> tuple[Array, Array]:
+    def following(
+        self, x: Int[Array, " tokens"]
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, " tokens"]]:
         """Return what followed the last k - 1 symbols of each prefix of x (T,), as shares (T, S).
 
         And how often they came before, (T,).

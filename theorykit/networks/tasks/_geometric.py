@@ -1,8 +1,8 @@
 """Shortest path and minimum cut on random geometric graphs, section 6 of the capture paper.
 
 The paper says how graphs are drawn and what is optimal. It does not say how a graph is shown to
-the network (but for one mark on source and target, Sec. 3), what is put out, or which of several
-optima is right; that is decided here, with options where there was a choice.
+the network (but for one mark on source and target, Sec. 3), what the network outputs, or which of
+several optima is right; that is decided here, with options where there was a choice.
 """
 
 import dataclasses
@@ -11,10 +11,11 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import random
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from theorykit.common.arguments import whole
 from theorykit.networks.tasks import _graphs
-from theorykit.networks.tasks._base import Array, Sample, Task
+from theorykit.networks.tasks._base import Sample, Task
 
 CRITICAL = {2: 4.512, 3: 2.735}
 """The mean degree at which a giant component appears, by dimension (continuum percolation)."""
@@ -102,14 +103,18 @@ class Geometric(Task):
         """Return the radius, by Dall and Christensen's equation (7) with N = T + 2."""
         return _graphs.radius(self.tokens(length), self.dimension, self.expected_degree)
 
-    def graph(self, key: Array, length: int) -> tuple[Array, Array]:
+    def graph(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "nodes d"], Bool[Array, "nodes nodes"]]:
         """Return positions (T + 2, d) and adjacency (T + 2, T + 2), of the sample at this key."""
         self.check(length)
         shape = (self.tokens(length), self.dimension)
         positions = random.uniform(key, shape, minval=-1.0, maxval=1.0)
         return positions, _graphs.adjacency(positions, self.radius(length))
 
-    def features(self, positions: Array, adjacency: Array) -> Array:
+    def features(
+        self, positions: Float[Array, "nodes d"], adjacency: Bool[Array, "nodes nodes"]
+    ) -> Float[Array, "nodes features"]:
         """Return what the network is shown of a graph, (T + 2, features)."""
         nodes = len(positions)
         marks = jnp.zeros((nodes, 2), positions.dtype).at[0, 0].set(1).at[-1, 1].set(1)
@@ -142,13 +147,13 @@ class ShortestPath(Geometric):
         if self.ties not in ("first", "all"):
             raise ValueError(f"ShortestPath has the ties 'first' and 'all', not {self.ties!r}.")
 
-    def distance(self, key: Array, length: int) -> Array:
+    def distance(self, key: PRNGKeyArray, length: int) -> Int[Array, ""]:
         """Return the number of edges from source to target, -1 without a path."""
         _, edges = self.graph(key, length)
         steps = _graphs.distances(edges, length + 1)[0]
         return jnp.where(steps < length + 2, steps, -1)
 
-    def labels(self, edges: Array) -> Array:
+    def labels(self, edges: Bool[Array, "nodes nodes"]) -> Int[Array, " nodes"]:
         """Return the target of a graph with this adjacency."""
         nodes = len(edges)
         source, target = 0, nodes - 1
@@ -158,12 +163,15 @@ class ShortestPath(Geometric):
         on = (there + back == there[source]) & (there[source] < nodes)
         return on.astype(jnp.int32)
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return the features of a graph and the label of each node."""
         positions, edges = self.graph(key, length)
         x = self.features(positions, edges)
         return Sample(x, self.labels(edges), jnp.ones(length + 2, x.dtype))
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "nodes features"], Float[Array, ""]]:
         """Return the features (T + 2, d), and +1 if there is a path, else -1."""
         found = self.distance(key, length) >= 0
         return self.features(*self.graph(key, length)), jnp.where(found, 1.0, -1.0)
@@ -179,26 +187,31 @@ class MinCut(Geometric):
     Arguments as for every graph task.
     """
 
-    def _cut(self, edges: Array) -> tuple[Array, Array]:
+    def _cut(
+        self, edges: Bool[Array, "nodes nodes"]
+    ) -> tuple[Bool[Array, " nodes"], Int[Array, ""]]:
         source, target = 0, len(edges) - 1
         capacity = _graphs.directed(edges, source, target)
         return _graphs.smallest_cut(capacity, source, target)
 
-    def cut_value(self, key: Array, length: int) -> Array:
+    def cut_value(self, key: PRNGKeyArray, length: int) -> Int[Array, ""]:
         """Return the value of the minimum cut; 0 without a path."""
         return self._cut(self.graph(key, length)[1])[1]
 
-    def labels(self, edges: Array) -> Array:
+    def labels(self, edges: Bool[Array, "nodes nodes"]) -> Int[Array, " nodes"]:
         """Return the target of a graph with this adjacency."""
         return self._cut(edges)[0].astype(jnp.int32)
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return the features of a graph and the label of each node."""
         positions, edges = self.graph(key, length)
         x = self.features(positions, edges)
         weight = jnp.ones(length + 2, x.dtype).at[jnp.array([0, -1])].set(0)
         return Sample(x, self.labels(edges), weight)
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "nodes features"], Float[Array, ""]]:
         """Return the features (T + 2, d), and +1 if the cut has two edges or more, else -1."""
         wide = self.cut_value(key, length) >= 2
         return self.features(*self.graph(key, length)), jnp.where(wide, 1.0, -1.0)

@@ -1,12 +1,10 @@
 """Random geometric graphs, shortest paths and smallest cuts, by matrix products on the device."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-
-Array = Any
+from jaxtyping import Array, Bool, Float, Int
 
 
 def ball(dimension: int) -> float:
@@ -23,14 +21,14 @@ def radius(nodes: int, dimension: int, degree: float) -> float:
     return 2 * (degree / (nodes * ball(dimension))) ** (1 / dimension)
 
 
-def adjacency(positions: Array, radius: float) -> Array:
+def adjacency(positions: Float[Array, "nodes d"], radius: float) -> Bool[Array, "nodes nodes"]:
     """Return which two different points (N, d) are within the radius, (N, N)."""
     steps = positions[:, None] - positions[None]
     near = jnp.sum(steps**2, -1) <= radius**2
     return near & ~jnp.eye(len(positions), dtype=bool)
 
 
-def distances(edges: Array, target: int) -> Array:
+def distances(edges: Bool[Array, "nodes nodes"], target: int) -> Int[Array, " nodes"]:
     """Return how many edges lead from each node to the target; N where none do.
 
     **Arguments:** `edges` (N, N): whether an edge leads from row to column.
@@ -47,7 +45,9 @@ def distances(edges: Array, target: int) -> Array:
     return jax.lax.while_loop(last_found_any, grow, (start, jnp.asarray(1)))[0]
 
 
-def walk(edges: Array, left: Array, source: int, target: int) -> Array:
+def walk(
+    edges: Bool[Array, "nodes nodes"], left: Int[Array, " nodes"], source: int, target: int
+) -> Bool[Array, "nodes nodes"]:
     """Return the edges (N, N) of the shortest path whose node sequence is smallest.
 
     **Arguments:** `left`: what `distances` gives for the target. No edges if there is no path.
@@ -64,7 +64,9 @@ def walk(edges: Array, left: Array, source: int, target: int) -> Array:
     return jax.lax.while_loop(lambda state: state[0] != target, step, (start, none))[1]
 
 
-def shortest_path(edges: Array, source: int, target: int) -> tuple[Array, Array]:
+def shortest_path(
+    edges: Bool[Array, "nodes nodes"], source: int, target: int
+) -> tuple[Bool[Array, " nodes"], Int[Array, ""]]:
     """Return which nodes lie on the smallest shortest path (N,), and its length.
 
     The length is N, and no node is on it, if there is none. Smallest: of the node sequences of
@@ -75,7 +77,9 @@ def shortest_path(edges: Array, source: int, target: int) -> tuple[Array, Array]
     return path.any(0) | path.any(1), left[source]
 
 
-def smallest_cut(capacity: Array, source: int, target: int) -> tuple[Array, Array]:
+def smallest_cut(
+    capacity: Int[Array, "nodes nodes"], source: int, target: int
+) -> tuple[Bool[Array, " nodes"], Int[Array, ""]]:
     """Return the source's side (N,) of the smallest minimum cut, and the cut's value.
 
     **Arguments:** `capacity` (N, N): integers, from row to column. One unit of flow a round, along
@@ -98,6 +102,8 @@ def smallest_cut(capacity: Array, source: int, target: int) -> tuple[Array, Arra
     return distances(residual.T > 0, source) < len(capacity), flow
 
 
-def directed(edges: Array, source: int, target: int) -> Array:
+def directed(
+    edges: Bool[Array, "nodes nodes"], source: int, target: int
+) -> Int[Array, "nodes nodes"]:
     """Return unit capacities: out of the source, into the target, both ways between the others."""
     return edges.astype(jnp.int32).at[:, source].set(0).at[target, :].set(0)

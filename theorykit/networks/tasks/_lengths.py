@@ -6,8 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import random
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from theorykit.networks.tasks._base import Array, Sample, Task
+from theorykit.networks.tasks._base import Sample, Task
 
 
 class AnyLength(Task):
@@ -18,7 +19,7 @@ class AnyLength(Task):
     """
 
     @abc.abstractmethod
-    def padded(self, key: Array, length: Array | int, size: int) -> Sample:
+    def padded(self, key: PRNGKeyArray, length: Int[Array, ""] | int, size: int) -> Sample:
         """Return one example of this length in the shape of those of length `size`.
 
         **Arguments:** `length`: may be traced, at most `size`, one of `lengths`; `size`: a Python
@@ -35,7 +36,8 @@ class AnyLength(Task):
         if not self.lengths(length, length):
             raise ValueError(f"{self!r} has no example of length {length}.")
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return one example without padding."""
         return self.padded(key, length, length)
 
 
@@ -77,7 +79,8 @@ class LengthBins(Task):
                 f"{self.places} places."
             )
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return one example of a random length of the bin."""
         for_sample, for_place = random.split(key)
         u = random.uniform(for_place, (2,))
         possible = self.task.lengths(length - self.width + 1, length)
@@ -85,12 +88,14 @@ class LengthBins(Task):
         sample = self.task.padded(for_sample, n, length)
         return sample if self.places is None else placed(sample, self.places, u[1])
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens d"], Float[Array, ""]]:
         """Return a problem of the task at its largest length in the bin."""
         return self.task.problem(key, self.task.lengths(length - self.width + 1, length)[-1])
 
 
-def placed(sample: Sample, places: int, u: Array) -> Sample:
+def placed(sample: Sample, places: int, u: Float[Array, ""]) -> Sample:
     """Return the sample with an offset at which it fits, without its padding, into the places.
 
     **Arguments:** `u`: a uniform number, to choose among them.

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import random
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from theorykit.networks.tasks._base import Array, Sample
+from theorykit.networks.tasks._base import Sample
 from theorykit.networks.tasks._lengths import AnyLength
 
 END = "EOS"
@@ -182,13 +183,13 @@ class RegularLanguage(AnyLength):
             within = set(self.automaton.follow[list(within)].ravel().tolist())
         return found
 
-    def padded(self, key: Array, length: Array | int, size: int) -> Sample:
+    def padded(self, key: PRNGKeyArray, length: Int[Array, ""] | int, size: int) -> Sample:
         """Return one word of this length and its sets, padded to `size` symbols.
 
         **Raises:** `ValueError` for a length without words, where it is not traced.
         """
         if not isinstance(length, jax.core.Tracer):
-            self.check(length)
+            self.check(length)  # type: ignore[arg-type]
         follow, live = jnp.asarray(self.automaton.follow), self.automaton.live
         # One draw for all: each random call costs a second of compilation.
         u = random.uniform(key, (follow.size + 1 + size,), minval=1e-6, maxval=1 - 1e-6)
@@ -218,7 +219,9 @@ class RegularLanguage(AnyLength):
         weight = jnp.where(jnp.arange(size + 1) <= length, 1.0, 0.0)
         return Sample(x, jnp.asarray(self._classes)[states], weight)
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot tokens (n + 1, symbols + 1), and +1 if they are a word, else -1.
 
         Half the time a word of the language, else one with a symbol replaced by another.

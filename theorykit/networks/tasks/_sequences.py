@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import random
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from theorykit.common.arguments import whole
-from theorykit.networks.tasks._base import Array, Sample, Task
+from theorykit.networks.tasks._base import Sample, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +48,8 @@ class InductionHead(Task):
             positions="rotary",
         )
 
-    def tokens(self, length: int) -> int:
-        """Return T."""
-        return length
-
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return T tokens and the one after the first trigger."""
         for_tokens, for_trigger, for_place = random.split(key, 3)
         tokens = random.randint(for_tokens, (length,), 0, self.vocabulary)
         trigger = random.randint(for_trigger, (), 0, self.vocabulary)
@@ -60,7 +58,9 @@ class InductionHead(Task):
         x = x.at[jnp.stack([place, jnp.asarray(length - 1)])].set(trigger)
         return Sample(x, x[place + 1], jnp.ones(()))
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot tokens (T, V), and +1 if the target is in the upper half, else -1."""
         x, target, _ = self.sample(key, length)
         return jax.nn.one_hot(x, self.vocabulary), jnp.where(
@@ -113,20 +113,19 @@ class Sorting(Task):
                 f"{self.vocabulary}."
             )
 
-    def tokens(self, length: int) -> int:
-        """Return 2T: the last token of `[u, SEP, s]` is only a target."""
-        return 2 * length
-
-    def _unsorted(self, key: Array, length: int) -> Array:
+    def _unsorted(self, key: PRNGKeyArray, length: int) -> Int[Array, " length"]:
         return random.permutation(key, self.vocabulary)[:length]
 
-    def _draw(self, key: Array, length: int) -> Sample:
+    def draw(self, key: PRNGKeyArray, length: int) -> Sample:
+        """Return the first 2T tokens of `[u, SEP, s]` and the last 2T."""
         u = self._unsorted(key, length)
         whole = jnp.concatenate([u, jnp.full(1, self.separator, u.dtype), jnp.sort(u)])
         weight = jnp.where(jnp.arange(2 * length) >= length - 1, 1.0, 0.0)
         return Sample(whole[:-1], whole[1:], weight)
 
-    def problem(self, key: Array, length: int) -> tuple[Array, Array]:
+    def problem(
+        self, key: PRNGKeyArray, length: int
+    ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot `[u, SEP]` (T + 1, V + 1), and the smallest of u, standardised.
 
         That is the first token to write, minus its mean, over its standard deviation.

@@ -1,11 +1,14 @@
 """How far a fit has come: a bar on a terminal, lines elsewhere."""
 
-import sys
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import numpy as np
+from jaxtyping import Float
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+from theorykit.common.progress import Bar
 
 _SECONDS = 10.0  # between two lines
 
@@ -17,39 +20,42 @@ class Report:
     """
 
     def __init__(self, shown: bool, steps: int, done: int = 0):
-        self.shown, self.steps, self.done = shown, steps, done
-        self._bar: Progress | None = None
-        console = Console(stderr=True)
-        if shown and console.is_terminal:
-            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            text = TextColumn("{task.fields[text]}")
-            self._bar = Progress(*columns, text, console=console, refresh_per_second=4)
-            self._task = self._bar.add_task("", total=steps, completed=done, text="compiling")
+        self.shown, self.steps = shown, steps
+        self._bar = Bar(
+            steps,
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[text]}"),
+            shown=None if shown else False,
+            done=done,
+            fields={"text": "compiling"},
+            refresh_per_second=4,
+        )
         self._begun = time.monotonic()
         self._said = self._begun
 
-    def show(self, step: int, metrics: dict[str, Any], running: int) -> None:
-        """Say what was measured at a step; `metrics` have an entry a seed."""
+    def show(
+        self, step: int, metrics: Mapping[str, Float[np.ndarray, " seeds"]], running: int
+    ) -> None:
+        """Say what was measured at a step, and how many of the seeds are running."""
         if not self.shown:
             return
         parts = [f"{name} {value.mean():.4g}" for name, value in metrics.items()]
         if running < len(next(iter(metrics.values()))):
             parts.append(f"{running} running")
         text = "  ".join(parts)
-        if self._bar is not None:
-            self._bar.update(self._task, completed=step, text=text)
+        if self._bar.drawn:
+            self._bar.update(step, text=text)
             return
         now = time.monotonic()
         if step >= self.steps or running == 0 or now - self._said >= _SECONDS:
             self._said = now
-            line = f"step {step} of {self.steps}  {text}  {now - self._begun:.1f} s"
-            print(line, file=sys.stderr, flush=True)
+            self._bar.say(f"step {step} of {self.steps}  {text}  {now - self._begun:.1f} s")
 
-    def __enter__(self) -> "Report":
-        if self._bar is not None:
-            self._bar.start()
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.__exit__()

@@ -21,6 +21,8 @@ from theorykit.subjects.boolean._functions import sparsity as sparsity
 from theorykit.subjects.boolean._functions import spectrum as spectrum
 from theorykit.subjects.boolean._functions import tiling as tiling
 from theorykit.subjects.boolean._lookup import lookup as lookup
+from theorykit.subjects.boolean._lookup import slopes as slopes
+from theorykit.subjects.boolean._lookup import thresholds as thresholds
 from theorykit.subjects.boolean._network import BLOCKS as BLOCKS
 from theorykit.subjects.boolean._network import Transformer as Transformer
 from theorykit.subjects.boolean._testers import Budget as Budget
@@ -31,6 +33,7 @@ from theorykit.subjects.boolean._testers import has_degree as has_degree
 from theorykit.subjects.boolean._testers import has_sparsity as has_sparsity
 from theorykit.subjects.boolean._testers import sparsity_budget as sparsity_budget
 from theorykit.subjects.boolean._walsh import bits as bits
+from theorykit.subjects.boolean._walsh import passes as passes
 from theorykit.subjects.boolean._walsh import walsh_hadamard as walsh_hadamard
 
 __all__ = [
@@ -52,13 +55,16 @@ __all__ = [
     "has_sparsity",
     "lookup",
     "parity",
+    "passes",
     "random",
     "rescaled",
+    "slopes",
     "sparsity",
     "sparsity_budget",
     "spectrum",
     "squared_norm",
     "squared_norms",
+    "thresholds",
     "tiling",
     "trace_bound",
     "transformer",

@@ -5,14 +5,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.boolean._design import leakage, positive
 from theorykit.subjects.boolean._lookup import slopes, thresholds
-from theorykit.subjects.boolean._network import Transformer
+from theorykit.subjects.boolean._network import Bits, Transformer
 from theorykit.subjects.boolean._walsh import refuse_other_than_bits
-
-Array = Any
 
 
 class ParityChain(Transformer):
@@ -20,7 +19,7 @@ class ParityChain(Transformer):
 
     A sequence is x_1 ... x_T, 0, y_1, y_2, ...; its last position attends to all positions of its
     own encoding, itself and bit t, and the lookup of degree 2 says whether they are equal. Called
-    with bits (T,) it returns y (T,): y_t is the parity of the first t.
+    with T bits it returns y: y_t is the parity of the first t.
 
     **Raises:** `ValueError` for a scale that is not finite and positive, or at which attention
     leaks more than the lookup of degree 2 forgives; when called, for other than T bits.
@@ -52,20 +51,20 @@ class ParityChain(Transformer):
             value2=last,
         )
 
-    def tokens(self, x: Array) -> Array:
-        """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""
+    def tokens(self, x: Bits) -> Float[Array, "positions {self.T}+1"]:
+        """Return X of a sequence of bits, the answers so far included."""
         x, codes = jnp.asarray(x), self.encodings[...]
         if x.ndim != 1:
             raise ValueError(f"one sequence is a row of bits, got shape {x.shape}; vmap many.")
         codes = codes[jnp.arange(x.shape[0]) % self.T]
         return jnp.column_stack([codes, x.astype(codes.dtype)])
 
-    def step(self, sequence: Array) -> Array:
-        """Return the output () at the last position: near 1 if its two bits are equal, else 0."""
+    def step(self, sequence: Bits) -> Float[Array, ""]:
+        """Return the output at the last position: near 1 if its two bits are equal, else 0."""
         return self.last(sequence)[0]
 
-    def __call__(self, x: Array) -> Array:
-        """Return the chain (T,) of an input (T,): each answer is rounded and appended."""
+    def __call__(self, x: Bits) -> Int[Array, " {self.T}"]:
+        """Return the chain of an input of T bits: each answer is rounded and appended."""
         x = jnp.asarray(x)
         self.refuse_other_lengths(x)
         refuse_other_than_bits(x)

@@ -6,14 +6,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Float
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.boolean._design import SCALE, Design
 from theorykit.subjects.boolean._functions import Parities
 from theorykit.subjects.boolean._lookup import slopes, thresholds
 from theorykit.subjects.boolean._network import Transformer
-
-Array = Any
 
 
 class Construction(Transformer):
@@ -23,7 +22,7 @@ class Construction(Transformer):
     as built.
     """
 
-    def __init__(self, design: Design, encodings: np.ndarray | None, dtype: Any):
+    def __init__(self, design: Design, encodings: Float[np.ndarray, "codes r"] | None, dtype: Any):
         """Set all weights."""
         f, T, d = design.f, design.T, design.f.degree
         super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype, rngs=None)

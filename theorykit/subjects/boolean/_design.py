@@ -5,6 +5,7 @@ import math
 from numbers import Real
 
 import numpy as np
+from jaxtyping import Float64
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.boolean._functions import Parities
@@ -69,8 +70,8 @@ class Design:
         return self.scale * math.log(self.T + 1)
 
     @property
-    def coefficients(self) -> np.ndarray:
-        """The coefficients, (s,) float64."""
+    def coefficients(self) -> Float64[np.ndarray, " sets"]:
+        """The coefficients of f."""
         return np.array([float(c) for c in self.f.coefficients])
 
     @property
@@ -79,7 +80,7 @@ class Design:
         return float(self.coefficients.sum())
 
     @property
-    def scores(self) -> np.ndarray:
+    def scores(self) -> Float64[np.ndarray, " sets"]:
         """The scores of the second attention at 0 ... s - 1: strength + log(c_i / C)."""
         return self.strength + np.log(self.coefficients / self.total)
 

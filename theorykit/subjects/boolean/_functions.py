@@ -4,9 +4,9 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Float64, Int, Int64, Shaped
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.boolean._walsh import (
@@ -16,7 +16,8 @@ from theorykit.subjects.boolean._walsh import (
     walsh_hadamard,
 )
 
-Array = Any
+Bits = Shaped[ArrayLike, "*batch T"] | Sequence[int]
+Table = Shaped[ArrayLike, " values"] | Sequence[float]
 NORMALISED = ("norm", "variance", None)
 
 
@@ -25,10 +26,10 @@ class Parities:
     """f(x) = sum_i c_i chi_i(x), chi_i being 1 if x has an even number of ones in S_i, else 0.
 
     Eq. (1) of *A Sharper Picture of Generalization in Transformers*. The empty set's indicator is
-    the constant 1. Calling f takes bits (..., T) and returns (...).
+    the constant 1.
 
     **Arguments:** `T`, bits of an input; `sets`, different sets of positions 0 ... T - 1;
-    `coefficients`, numbers or fractions, one a set.
+    `coefficients`, numbers or fractions, one per set.
 
     **Raises:** `ValueError` for positions outside or not whole, a set named twice, coefficients
     that are not finite or not as many as sets; when called, for numbers that are not bits, where
@@ -70,31 +71,31 @@ class Parities:
         return sum(c != 0 for c in self.coefficients)
 
     @property
-    def membership(self) -> np.ndarray:
-        """Which set holds which position, (s, T) of 0 and 1."""
+    def membership(self) -> Int64[np.ndarray, "sets T"]:
+        """Which set holds which position, as 0 and 1."""
         M = np.zeros((len(self.sets), self.T), np.int64)
         for row, S in zip(M, self.sets, strict=True):
             row[list(S)] = 1
         return M
 
-    def indicators(self, x: Array) -> Array:
-        """Return chi_i(x), (..., s) integers of 0 and 1, for bits (..., T)."""
-        x = x if hasattr(x, "shape") else np.asarray(x)
+    def indicators(self, x: Bits) -> Int[Array | np.ndarray, "*batch sets"]:
+        """Return chi_i(x) for bits, as 0 and 1: numpy for numpy, JAX for JAX."""
+        x = x if isinstance(x, Array | np.ndarray) else np.asarray(x)
         if not x.shape or x.shape[-1] != self.T:
             raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
         refuse_other_than_bits(x)
         return 1 - (x.astype(int) @ self.membership.T) % 2
 
-    def __call__(self, x: Array) -> Array:
-        """Return f at bits (..., T)."""
+    def __call__(self, x: Bits) -> Float[Array | np.ndarray, "*batch"]:
+        """Return f at bits: numpy for numpy, JAX for JAX."""
         return self.indicators(x) @ np.array([float(c) for c in self.coefficients])
 
-    def table(self) -> np.ndarray:
+    def table(self) -> Float64[np.ndarray, " values"]:
         """Return f at all 2^T inputs, in the order of `bits`."""
-        return self(bits(self.T))
+        return np.asarray(self(bits(self.T)))
 
 
-def expansion(table: Any, tol: float = 1e-9) -> Parities:
+def expansion(table: Table, tol: float = 1e-9) -> Parities:
     """Return the one expansion of a table of 2^T values in even-parity indicators.
 
     With the transform F(S) = 2^-T sum_x (-1)^|x and S| f(x): c_S = 2 F(S), and the rest of F(0)
@@ -121,7 +122,9 @@ def at_least_0(tol: float) -> None:
         raise ValueError(f"tol is a number of at least 0, got {tol}.")
 
 
-def spectrum(table: Any) -> np.ndarray:
+def spectrum(
+    table: Shaped[ArrayLike, "*batch values"] | Sequence[float],
+) -> Float64[np.ndarray, "*batch values"]:
     """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
     import jax
 
@@ -133,12 +136,12 @@ def spectrum(table: Any) -> np.ndarray:
     return np.array(found) / table.shape[-1]
 
 
-def degree(table: Any, tol: float = 1e-9) -> int:
+def degree(table: Table, tol: float = 1e-9) -> int:
     """Return the degree of the function with this table of 2^T values."""
     return expansion(table, tol).degree
 
 
-def sparsity(table: Any, tol: float = 1e-9) -> int:
+def sparsity(table: Table, tol: float = 1e-9) -> int:
     """Return how many parity indicators the function with this table is a sum of."""
     return expansion(table, tol).sparsity
 

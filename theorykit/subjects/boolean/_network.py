@@ -1,19 +1,22 @@
 """The paper's transformer: two position-aware attentions with an MLP between, one number out."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, ArrayLike, Float, Shaped
 
 from theorykit.common.arguments import whole
 from theorykit.networks.nets.scales import count_parameters, source
 
-Array = Any
 BLOCKS = ("score1", "value1", "mlp_in", "bias", "mlp_out", "score2", "value2")
 """The parameters, from the input to the output."""
+
+Bits = Shaped[ArrayLike, " bits"] | Sequence[int]
 
 
 class Transformer(nnx.Module):
@@ -27,8 +30,8 @@ class Transformer(nnx.Module):
     `value1` V1 (r+1, r+1), `mlp_in` F1 (r+1, m), `bias` b (m,), `mlp_out` F2 (m, r+1), `score2` W2
     (r+1, r+1), `value2` v2 (r+1,). Drawn with variance 1 / fan in; the bias is 0.
 
-    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
-    given; longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
+    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, unit vectors if not given;
+    longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
     as in training (appendix A); `rngs` None: all zeros.
     """
 
@@ -37,7 +40,7 @@ class Transformer(nnx.Module):
         T: int,
         *,
         hidden: int,
-        encodings: Array | None = None,
+        encodings: Float[ArrayLike, "codes r"] | None = None,
         scale_scores: bool = False,
         dtype: Any = None,
         rngs: nnx.Rngs | int | None = 0,
@@ -60,14 +63,14 @@ class Transformer(nnx.Module):
         self.bias = nnx.Param(jnp.asarray(np.zeros(hidden), dtype))
         self.score2, self.value2 = draw(r, r), draw(r)
 
-    def set_blocks(self, **values: Array) -> None:
+    def set_blocks(self, **values: Float[ArrayLike, "..."]) -> None:
         """Set parameters by name, in their dtype and shape."""
         for name, value in values.items():
             block = getattr(self, name)
             block[...] = jnp.asarray(value, block.dtype)
 
-    def tokens(self, x: Array) -> Array:
-        """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
+    def tokens(self, x: Bits) -> Float[Array, "positions width"]:
+        """Return X of L bits, at L + 1 positions; the encodings begin anew where they end."""
         x = jnp.asarray(x)
         if x.ndim != 1:
             raise ValueError(f"one input is a row of bits, got shape {x.shape}; vmap many.")
@@ -75,7 +78,7 @@ class Transformer(nnx.Module):
         codes = codes[jnp.arange(x.shape[0] + 1) % codes.shape[0]]
         return jnp.column_stack([codes, jnp.append(x, 0).astype(codes.dtype)])
 
-    def activations(self, x: Array) -> dict[str, Array]:
+    def activations(self, x: Bits) -> dict[str, Float[Array, "..."]]:
         """Return `attention1` A1, `mixed` Z, `hidden`, `after` Y and `attention2`."""
         X = self.tokens(x)
         A = jax.nn.softmax(self.temperature * (X @ self.score1[...] @ X.T), -1)
@@ -85,8 +88,8 @@ class Transformer(nnx.Module):
         a = jax.nn.softmax(self.temperature * (Y @ (Y[-1] @ self.score2[...])))
         return dict(attention1=A, mixed=Z, hidden=h, after=Y, attention2=a)
 
-    def __call__(self, x: Array) -> Array:
-        """Return the output (1,) of one input of bits (T,). Use `jax.vmap` for a batch.
+    def __call__(self, x: Bits) -> Float[Array, "1"]:
+        """Return the output at one input of T bits. Use `jax.vmap` for a batch.
 
         **Raises:** `ValueError` for another shape.
         """
@@ -94,15 +97,15 @@ class Transformer(nnx.Module):
         self.refuse_other_lengths(x)
         return self.last(x)
 
-    def refuse_other_lengths(self, x: Array) -> None:
+    def refuse_other_lengths(self, x: Shaped[Array, "..."]) -> None:
         """Raise a `ValueError` unless x is a row of T numbers."""
         if x.shape != (self.T,):
             raise ValueError(
                 f"one input is a row of {self.T} bits, got shape {x.shape}; vmap many."
             )
 
-    def last(self, x: Array) -> Array:
-        """Return the output (1,) at the end of any number of bits."""
+    def last(self, x: Bits) -> Float[Array, "1"]:
+        """Return the output at the end of any number of bits."""
         found = self.activations(x)
         return (found["attention2"] @ (found["after"] @ self.value2[...]))[None]
 

@@ -12,12 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array, Float, Int, Int64, Real
 
 from theorykit.common.arguments import finite, whole
 from theorykit.subjects.boolean._functions import at_least_0, spectrum
 from theorykit.subjects.boolean._walsh import bits
 
-Function = Callable[[np.ndarray], Any]
+Function = Callable[[Int64[np.ndarray, "inputs T"]], Real[Array | np.ndarray, " inputs"]]
+"""A real function on bits, of many inputs at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,12 +110,12 @@ def has_degree(
     blocks this is the alternating sum of f over a cube, whose vanishing says that the polynomial of
     degree d through all corners but one meets the last.
 
-    **Arguments:** `f`: from bits (N, T) to (N,) real numbers; `miss`: the largest probability of
+    **Arguments:** `f`: from bits to real numbers; `miss`: the largest probability of
     accepting a higher degree, for coefficients in general position (no signed sum of some of them
     is zero); `tol`: the share of energy, the constant's aside, that is rounding or noise of f.
 
     **Raises:** `ValueError` for a degree above T, a probability outside (0, 1), values that are not
-    finite or not one an input, or a tol that is not at least 0.
+    finite or not one per input, or a tol that is not at least 0.
     """
     budget = degree_budget(T, degree, miss)
     rng = np.random.default_rng(whole("seed", seed, 0))
@@ -183,8 +185,10 @@ def _repeated(k: int, fails: float, miss: float) -> Budget:
     return Budget(k, count, fails**count)
 
 
-def _energies(f: Function, T: int, maps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return squared Fourier coefficients of f on each subspace, (repetitions, 2^k)."""
+def _energies(
+    f: Function, T: int, maps: Int[np.ndarray, "repetitions T k"], rng: np.random.Generator
+) -> Float[np.ndarray, "repetitions 2**k"]:
+    """Return squared Fourier coefficients of f on each subspace."""
     repetitions, _, k = maps.shape
     start = rng.integers(0, 2, (repetitions, 1, T))
     x = (start + bits(k).astype(np.int64) @ maps.transpose(0, 2, 1)) % 2
@@ -195,7 +199,12 @@ def _energies(f: Function, T: int, maps: np.ndarray, rng: np.random.Generator) -
     return spectrum(values.reshape(repetitions, -1)) ** 2
 
 
-def _tested(budget: Budget, wrong: np.ndarray, energy: np.ndarray, tol: float) -> Tested:
+def _tested(
+    budget: Budget,
+    wrong: Float[np.ndarray, " repetitions"],
+    energy: Float[np.ndarray, "repetitions values"],
+    tol: float,
+) -> Tested:
     at_least_0(tol)
     # Of all subspaces: on one of them f may be constant. What is rounding of f is no energy.
     mean = max(float(energy[:, 1:].sum(1).mean()), 1e-20 * float(energy.max()), 1e-300)

@@ -1,21 +1,22 @@
 """The Walsh-Hadamard transform, and all inputs of a Boolean function in their order."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Int8, Num
 
 from theorykit.common.arguments import whole
 
-Array = Any
 DENSE = 6
 MOST = 30
 """A table of more than 2^30 values is refused: 4 GiB in float32."""
 
 
-def bits(T: int) -> np.ndarray:
-    """Return all 2^T inputs, (2^T, T) of 0 and 1; bit j of the row's number is entry j."""
+def bits(T: int) -> Int8[np.ndarray, "inputs T"]:
+    """Return all 2^T inputs, of 0 and 1; bit j of the row's number is entry j."""
     T = whole("T", T, 0)
     if T > 24:
         raise ValueError(f"all inputs of T = {T} bits are 2^{T} rows; T is at most 24 here.")
@@ -45,7 +46,9 @@ def variables(table: Any) -> int:
     return T
 
 
-def walsh_hadamard(table: Array) -> Array:
+def walsh_hadamard(
+    table: Num[ArrayLike, "*batch values"] | Sequence[float],
+) -> Num[Array, "*batch values"]:
     """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis.
 
     Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Floating
@@ -63,7 +66,7 @@ def walsh_hadamard(table: Array) -> Array:
 
 
 @jax.jit
-def _transform(x: Array) -> Array:
+def _transform(x: Num[Array, "*batch values"]) -> Num[Array, "*batch values"]:
     """The lowest bits as one matrix product, then two bits in a pass: a sum of four slices.
 
     Slices that lie less than 64 apart would be summed number by number, not in vectors.

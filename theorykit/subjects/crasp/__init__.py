@@ -30,6 +30,7 @@ from theorykit.subjects.crasp._syntax import Periodic as Periodic
 from theorykit.subjects.crasp._syntax import ProgramError as ProgramError
 from theorykit.subjects.crasp._syntax import Symbol as Symbol
 from theorykit.subjects.crasp._syntax import Truth as Truth
+from theorykit.subjects.crasp._tables import table as table
 from theorykit.subjects.crasp._unpad import Unpadded as Unpadded
 from theorykit.subjects.crasp._unpad import inverse_image as inverse_image
 from theorykit.subjects.crasp._unpad import unpad as unpad

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.subjects import limit
-from theorykit.subjects.crasp import _print
+from theorykit.subjects.crasp._print import expression
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     Add,
@@ -317,7 +317,7 @@ class _Compiler:
             elif isinstance(e, Counting):
                 looked = ", ".join(str(self.number(dim)) for dim in self.means[name])
                 part = f"MLP over head {looked} of layer {time // 2 - 1}"
-            text = f"{name}(i) := {_print.expression(e)}"
+            text = f"{name}(i) := {expression(e)}"
             found[name] = Place(text, (time + 1) // 2, part, self.dim[name])
         return found
 

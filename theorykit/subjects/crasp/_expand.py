@@ -1,6 +1,7 @@
 """Sugar written out: every definition becomes one operation of Definition 8."""
 
-from theorykit.subjects.crasp._program import Definition, Program
+from collections.abc import Sequence
+
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
@@ -10,6 +11,7 @@ from theorykit.subjects.crasp._syntax import (
     Count,
     Counting,
     CountRef,
+    Definition,
     Exists,
     Expression,
     If,
@@ -24,15 +26,15 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 
-def expand(program: Program) -> Program:
-    """Return the program in core operations, each over the names of earlier ones.
+def expand(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
+    """Return a program's definitions in core operations, each over the names of earlier ones.
 
     Inner expressions get the name of their definition and a number; equal ones are written once.
     """
-    writer = _Writer({d.name for d in program.definitions})
-    for d in program.definitions:
+    writer = _Writer({d.name for d in definitions})
+    for d in definitions:
         writer.define(d)
-    return Program(program.alphabet, tuple(writer.lines))
+    return tuple(writer.lines)
 
 
 class _Writer:

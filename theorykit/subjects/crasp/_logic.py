@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Bool
 
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
@@ -106,8 +107,8 @@ def some(*parts: Formula) -> Formula:
     return No(All(tuple(No(p) for p in parts)))
 
 
-def satisfies(word: Sequence[str], formula: Formula) -> np.ndarray:
-    """Return where a formula holds: (n, n) bool, x down and y across."""
+def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
+    """Return where a formula holds, x down and y across."""
     n = len(word)
     place = np.arange(1, n + 1)
     at = {"x": place[:, None], "y": place[None, :]}

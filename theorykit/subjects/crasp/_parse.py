@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from theorykit.subjects.crasp._program import Definition, Program
+from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     COMPARISONS,
     Boolean,
@@ -18,6 +18,7 @@ from theorykit.subjects.crasp._syntax import (
     Count,
     Counting,
     CountRef,
+    Definition,
     Exists,
     Expression,
     If,

@@ -1,8 +1,8 @@
 """Programs to text that parses back to the same program."""
 
 import re
+from collections.abc import Sequence
 
-from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
@@ -10,6 +10,7 @@ from theorykit.subjects.crasp._syntax import (
     Compare,
     Counting,
     CountRef,
+    Definition,
     Exists,
     Expression,
     If,
@@ -28,11 +29,11 @@ OPEN, OR, AND, NOT, COMPARE, SUM, TERM, ATOM = range(8)
 """How tightly an expression binds; an open one takes all that follows."""
 
 
-def show(program: Program) -> str:
-    """Return a program as text, one definition a line."""
-    width = max(len(d.name) for d in program.definitions)
-    lines = ["alphabet: " + " ".join(_bare(s) for s in program.alphabet), ""]
-    for d in program.definitions:
+def show(alphabet: Sequence[str], definitions: Sequence[Definition]) -> str:
+    """Return a program as text, one definition per line."""
+    width = max(len(d.name) for d in definitions)
+    lines = ["alphabet: " + " ".join(_bare(s) for s in alphabet), ""]
+    for d in definitions:
         lines.append(f"{d.name}(i)".ljust(width + 3) + " := " + expression(d.expression))
     return "\n".join(lines) + "\n"
 

@@ -2,26 +2,23 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from theorykit.subjects.crasp import _run
+from theorykit.subjects.crasp._expand import expand
+from theorykit.subjects.crasp._print import show
 from theorykit.subjects.crasp._syntax import (
     BooleanRef,
     CountRef,
+    Definition,
     Expression,
     Kind,
     Periodic,
     ProgramError,
     Symbol,
+    walk,
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Definition:
-    """One line of a program: `name(i) := expression`."""
-
-    name: str
-    expression: Expression
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,22 +91,15 @@ class Program:
 
     @functools.cached_property
     def core(self) -> "Program":
-        """The same program in the operations of Definition 8, one a definition."""
-        from theorykit.subjects.crasp._expand import expand
-
-        return expand(self)
+        """The same program in the operations of Definition 8, one per definition."""
+        return Program(self.alphabet, expand(self.definitions))
 
     def encode(self, string: Iterable[str]) -> list[int]:
         """Return the place in the alphabet of each symbol of a string.
 
         **Raises:** `ValueError` for a symbol outside the alphabet.
         """
-        places = {s: k for k, s in enumerate(self.alphabet)}
-        try:
-            return [places[s] for s in string]
-        except KeyError as unknown:
-            symbols = " ".join(self.alphabet)
-            raise ValueError(f"{unknown} is not in the alphabet {symbols}.") from None
+        return _run.encode(self.alphabet, string)
 
     def accepts(self, strings: Any) -> Any:
         """Return whether each string is accepted: `evaluate` at its last position.
@@ -117,21 +107,12 @@ class Program:
         **Arguments:** `strings`: one string, which is text or a tuple of symbols (a bool comes
         back), or a list of strings (an array of bools comes back).
         """
-        from theorykit.subjects.crasp._evaluate import accepts
-
-        return accepts(self, strings)
+        if isinstance(strings, str | tuple):
+            return bool(self.accepts([strings])[0])
+        return _run.accepts(self.alphabet, self.core.definitions, self.output, strings)
 
     def __str__(self) -> str:
-        from theorykit.subjects.crasp._print import show
-
-        return show(self)
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression's parts and itself, inner ones first."""
-    for part in expression.parts:
-        yield from walk(part)
-    yield expression
+        return show(self.alphabet, self.definitions)
 
 
 def program(alphabet: Sequence[str], /, **definitions: Expression) -> Program:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theorykit.subjects.crasp._program import Definition, Program
+from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     COMPARISONS,
     Boolean,
@@ -13,6 +13,7 @@ from theorykit.subjects.crasp._syntax import (
     Count,
     Counting,
     CountRef,
+    Definition,
     Exists,
     If,
     Integer,

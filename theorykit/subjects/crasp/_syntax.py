@@ -3,12 +3,12 @@
 An expression has a value at every position of a string: a truth value (`Boolean`) or an integer
 (`Count`). The operations of the definition are the core; what the paper adds as notation (or,
 exists, constants, other comparisons, the strict mask) has nodes of its own, so that a program
-prints as it was written, and `Program.expand` writes it out.
+prints as it was written, and `Program.core` writes it out.
 """
 
 import dataclasses
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -43,6 +43,21 @@ class Expression:
             "an expression is neither true nor false in Python: write &, | and ~ for `and`, `or` "
             "and `not`, and (1 <= A) & (A <= 3) for 1 <= A <= 3."
         )
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression's parts and itself, inner ones first."""
+    for part in expression.parts:
+        yield from walk(part)
+    yield expression
+
+
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    """One line of a program: `name(i) := expression`."""
+
+    name: str
+    expression: Expression
 
 
 class Boolean(Expression):

@@ -8,7 +8,7 @@ asked for.
 import dataclasses
 from collections.abc import Sequence
 
-from theorykit.subjects.crasp._program import Definition, Program
+from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._pump import period
 from theorykit.subjects.crasp._syntax import (
     Add,
@@ -17,6 +17,7 @@ from theorykit.subjects.crasp._syntax import (
     Compare,
     Counting,
     CountRef,
+    Definition,
     Expression,
     If,
     Integer,

@@ -24,6 +24,7 @@ from theorykit.subjects.limit._transformer import SOS as SOS
 from theorykit.subjects.limit._transformer import Head as Head
 from theorykit.subjects.limit._transformer import Layer as Layer
 from theorykit.subjects.limit._transformer import Local as Local
+from theorykit.subjects.limit._transformer import Phi as Phi
 from theorykit.subjects.limit._transformer import Transformer as Transformer
 from theorykit.subjects.limit._transformer import Unit as Unit
 from theorykit.subjects.limit._transformer import fractional_bits as fractional_bits

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Integer
 
 from theorykit.subjects.limit import _exact as exact_
 from theorykit.subjects.limit import _integers as exactly
@@ -70,7 +71,7 @@ def communicate(transformer: Transformer, string: Sequence[str]) -> Exchange:
 
 
 def _alice(
-    transformer: Transformer, x: np.ndarray, length: int
+    transformer: Transformer, x: Integer[np.ndarray, "1 half"], length: int
 ) -> Iterator[tuple[tuple[Group, ...], ...]]:
     """Yield a layer's groups, a tuple a head, from the first half alone."""
     run: Run = exact_.run(transformer, x, 0, length)
@@ -96,7 +97,10 @@ def _grouped(transformer: Transformer, head: Head, y: Fractions) -> Iterator[Gro
 
 
 def _bob(
-    transformer: Transformer, x: np.ndarray, half: int, groups: Sequence[Sequence[Sequence[Group]]]
+    transformer: Transformer,
+    x: Integer[np.ndarray, "1 half"],
+    half: int,
+    groups: Sequence[Sequence[Sequence[Group]]],
 ) -> tuple[Fractions, ...]:
     """Return Bob's activations from his half and the groups."""
     y = exact_.embedded(transformer, x, np.arange(half, half + x.shape[1]))

@@ -7,6 +7,7 @@ margin of p + 2 rounds every other weight to zero from length 2 on, since n^-(p+
 import math
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.common.arguments import finite, whole
 from theorykit.subjects.limit._transformer import Head, Layer, Local, Transformer, Unit, mlp
@@ -133,7 +134,7 @@ def kgram(symbols: int, order: int, beta: float, phi: float = 2.0) -> Transforme
     d = (tau + 2) * S
     block = lambda n: slice(n * S, (n + 1) * S)
 
-    def copy(source: int, target: int) -> np.ndarray:
+    def copy(source: int, target: int) -> Float[np.ndarray, "d d"]:
         V = np.zeros((d, d))
         V[block(target), block(source)] = np.eye(S)
         return V

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Float64, Int, Integer, Real, Shaped
 
 from theorykit.subjects.limit import _integers as exactly
 from theorykit.subjects.limit._transformer import Head, Layer, Transformer
@@ -17,10 +18,10 @@ from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fractions:
-    """Vectors of fractions: `numerators` (..., d) over `denominators` (..., 1), in lowest terms."""
+    """Vectors of fractions in lowest terms, of integers: int64 or, if too large, Python's."""
 
-    numerators: np.ndarray
-    denominators: np.ndarray
+    numerators: Shaped[np.ndarray, "*batch d"]
+    denominators: Shaped[np.ndarray, "*batch 1"]
 
     def __add__(self, other: "Fractions") -> "Fractions":
         common = exactly.lcm(self.denominators, other.denominators)
@@ -41,23 +42,23 @@ class Fractions:
         """Return the vectors at some places of the leading axes, in order."""
         return Fractions(self.numerators[places], self.denominators[places])
 
-    def fractions(self) -> np.ndarray:
-        """Return an array of `Fraction`, (..., d)."""
+    def fractions(self) -> Shaped[np.ndarray, "*batch d"]:
+        """Return an array of `Fraction`."""
         make = np.frompyfunc(lambda a, b: Fraction(int(a), int(b)), 2, 1)
         return np.asarray(make(self.numerators, self.denominators))
 
-    def floats(self) -> np.ndarray:
-        """Return the nearest floats, (..., d)."""
+    def floats(self) -> Float64[np.ndarray, "*batch d"]:
+        """Return the nearest floats."""
         return np.asarray(self.fractions(), float)
 
 
-def apply(parameter: np.ndarray, y: Fractions, bits: int) -> Fractions:
+def apply(parameter: Float[np.ndarray, "rows d"], y: Fractions, bits: int) -> Fractions:
     """Return a parameter matrix of that many fractional bits times vectors."""
     product = exactly.matmul(y.numerators, scaled(parameter, bits).T)
     return Fractions(*exactly.lowest(product, exactly.multiply(y.denominators, np.array(2**bits))))
 
 
-def scaled(parameter: np.ndarray, bits: int) -> np.ndarray:
+def scaled(parameter: Real[np.ndarray, "*shape"], bits: int) -> Shaped[np.ndarray, "*shape"]:
     """Return a parameter times 2^bits, as integers."""
     big = np.asarray(parameter, float) * 2.0**bits
     if (np.abs(big) < exactly.WHOLE).all():
@@ -91,8 +92,10 @@ def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: in
     return run(transformer, x, offset, x.shape[1])
 
 
-def run(transformer: Transformer, x: np.ndarray, offset: int, length: int) -> Run:
-    """Return all activations on symbols (strings, n), the start of inputs of a given length.
+def run(
+    transformer: Transformer, x: Integer[np.ndarray, "strings n"], offset: int, length: int
+) -> Run:
+    """Return all activations on symbols, the start of inputs of a given length.
 
     The length |x| is what logits are scaled with; what comes after the start does not matter.
     """
@@ -115,8 +118,8 @@ def run(transformer: Transformer, x: np.ndarray, offset: int, length: int) -> Ru
     return Run(tuple(found), apply(transformer.U, y, transformer.bits))
 
 
-def last(transformer: Transformer, x: np.ndarray) -> Fractions:
-    """Return the outputs at the last position of symbols (strings, n), (strings, outputs).
+def last(transformer: Transformer, x: Integer[np.ndarray, "strings n"]) -> Fractions:
+    """Return the outputs at the last position of symbols, (strings, outputs).
 
     Attention is causal, so what is computed at a position belongs to a prefix, and prefixes that
     strings share are computed once.
@@ -138,11 +141,18 @@ def last(transformer: Transformer, x: np.ndarray) -> Fractions:
     return apply(transformer.U, y[leaves], bits)
 
 
-def _prefixes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the distinct prefixes of symbols (strings, n), shortest first.
+def _prefixes(
+    x: Integer[np.ndarray, "strings n"],
+) -> tuple[
+    Int[np.ndarray, " prefixes"],
+    Int[np.ndarray, " prefixes"],
+    Int[np.ndarray, "prefixes n"],
+    Int[np.ndarray, " strings"],
+]:
+    """Return the distinct prefixes of symbols, shortest first.
 
-    **Returns:** `strings` and `at`: (prefixes,), one that begins so, and the place of the end in
-    it; `ancestors`: (prefixes, n), the prefixes of that string; `leaves`: (strings,), the longest.
+    **Returns:** `strings` and `at`: one that begins so, and the place of the end in it;
+    `ancestors`: the prefixes of that string; `leaves`: the longest.
     """
     n = x.shape[1]
     found = [
@@ -164,8 +174,12 @@ def _rounds(transformer: Transformer) -> None:
         )
 
 
-def embedded(transformer: Transformer, x: np.ndarray, places: np.ndarray) -> Fractions:
-    """Return y^(0) of symbols (...,) at places (...,) that count from 0, eq. (1)."""
+def embedded(
+    transformer: Transformer,
+    x: Integer[np.ndarray, "*places"],
+    places: Int[np.ndarray, "*#places"],
+) -> Fractions:
+    """Return y^(0) of symbols at places that count from 0, eq. (1)."""
     bits = transformer.bits
     start, end = int(np.min(places)), int(np.max(places))
     p = scaled(transformer.encodings(end - start + 1, start), bits)[places - start]
@@ -173,20 +187,27 @@ def embedded(transformer: Transformer, x: np.ndarray, places: np.ndarray) -> Fra
     return Fractions(*exactly.lowest(y, np.full((*x.shape, 1), 2**bits, y.dtype)))
 
 
-def phis(head: Head, queries: Any, keys: Any) -> np.ndarray:
-    """Return phi(j, i) for queries i (n,), down, and keys j (m,), across, float64."""
+def phis(
+    head: Head,
+    queries: Int[np.ndarray, " n"] | Sequence[int],
+    keys: Int[np.ndarray, " m"] | Sequence[int],
+) -> Real[np.ndarray, "n m"]:
+    """Return phi(j, i) for queries i, down, and keys j, across."""
     if head.phi is None:
         return np.zeros((len(queries), len(keys)))
     return head.phi(np.asarray(keys)[None, :], np.asarray(queries)[:, None])
 
 
 def logits(
-    transformer: Transformer, head: Head, queries: Fractions, keys: Fractions, phi: np.ndarray
-) -> np.ndarray:
+    transformer: Transformer,
+    head: Head,
+    queries: Fractions,
+    keys: Fractions,
+    phi: Real[np.ndarray, "#strings n m"],
+) -> Shaped[np.ndarray, "#strings n m"]:
     """Return logits a_ij rounded to the precision, times 2^precision, eqs. (2) and (6).
 
-    **Arguments:** `queries`: activations y_i, (strings, n, d); `keys`: K y_j, (strings, m, r);
-    `phi`: (strings or 1, n, m). **Returns:** integers (strings or 1, n, m).
+    **Arguments:** `queries`: activations y_i, (strings, n, d); `keys`: K y_j, (strings, m, r).
     """
     p, bits = transformer.precision or 0, transformer.bits
     added = scaled(phi, bits)
@@ -202,17 +223,23 @@ def logits(
     return _rounded(number, common, p)
 
 
-def _rounded(number: np.ndarray, below: np.ndarray, p: int) -> np.ndarray:
+def _rounded(
+    number: Shaped[np.ndarray, "*shape"], below: Shaped[np.ndarray, "*#shape"], p: int
+) -> Shaped[np.ndarray, "*shape"]:
     """Return floor(2^p number / below + 1/2)."""
     twice = exactly.multiply(below, np.array(2))
     return exactly.add(exactly.multiply(number, np.array(2 ** (p + 1))), below) // twice
 
 
-def weights(transformer: Transformer, a: np.ndarray, mask: np.ndarray, length: int) -> np.ndarray:
+def weights(
+    transformer: Transformer,
+    a: Shaped[np.ndarray, "strings n m"],
+    mask: Bool[np.ndarray, "*#strings n m"] | Int[np.ndarray, "*#strings n m"],
+    length: int,
+) -> Shaped[np.ndarray, "strings n m"]:
     """Return attention weights before normalisation, times 2^precision, eq. (3).
 
-    **Arguments:** `a`: rounded logits (strings or 1, n, m); `mask`: (n, m), 1 where a key counts;
-    `length`: |x|.
+    **Arguments:** `a`: rounded logits; `mask`: 1 where a key counts; `length`: |x|.
     """
     p = transformer.precision or 0
     if transformer.shift:
@@ -228,10 +255,14 @@ def weights(transformer: Transformer, a: np.ndarray, mask: np.ndarray, length: i
     return exactly.narrow(w)
 
 
-def average(w: np.ndarray, values: Fractions, count: np.ndarray | None = None) -> Fractions:
+def average(
+    w: Shaped[np.ndarray, "strings n m"],
+    values: Fractions,
+    count: Int[np.ndarray, " m"] | None = None,
+) -> Fractions:
     """Return weighted means, (strings, n, d), of values (strings, m, d).
 
-    **Arguments:** `count`: (m,), where a value is the sum over that many keys of one weight.
+    **Arguments:** `count`: where a value is the sum over that many keys of one weight.
     """
     common = exactly.lcm_along(values.denominators, 1)
     raised = exactly.multiply(values.numerators, common // values.denominators)

@@ -8,6 +8,7 @@ more, since with a period of 1 no head attends to `$` more than the uniform one 
 """
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from theorykit.subjects.limit._transformer import SOS, Head, Layer, Local, Transformer, Unit, mlp
 
@@ -57,7 +58,7 @@ class _Space:
         self.main, self.place, self.residue, self.copied, sos, self.shares = regions
         self.sos, self.width, self.period = int(sos[0]), int(ends[-1]), period
 
-    def zeros(self, *shape: int) -> np.ndarray:
+    def zeros(self, *shape: int) -> Float[np.ndarray, "*shape width"]:
         return np.zeros((*shape, self.width))
 
     def copying(self, precision: int) -> Layer:
@@ -72,7 +73,7 @@ class _Space:
         heads = (Head(K, (precision + 3) * K, V),)
         return Layer(heads, *mlp(self.width))
 
-    def locating(self, table: np.ndarray) -> Layer:
+    def locating(self, table: Float[np.ndarray, "period d"]) -> Layer:
         """Layer 2: one head a residue s, sharper on `$` if that is at a distance of s; one uniform.
 
         The MLP writes p_(s + 1) where head s attends to `$` more than the uniform head does.
@@ -94,7 +95,7 @@ class _Space:
         units.append(({self.sos: 1}, -1, True, self.written(table[0])))
         return Layer(tuple(heads), *mlp(self.width, units))
 
-    def written(self, p: np.ndarray) -> dict[int, float]:
+    def written(self, p: Float[np.ndarray, " d"]) -> dict[int, float]:
         return {int(self.main[k]): float(p[k]) for k in np.flatnonzero(p)}
 
     def lifted(self, layer: Layer) -> Layer:
@@ -116,7 +117,9 @@ class _Space:
         B[self.main] = layer.B
         return Layer(tuple(heads), widen(layer.A), B, layer.b, layer.heaviside)
 
-    def widened(self, a: np.ndarray, region: np.ndarray) -> np.ndarray:
+    def widened(
+        self, a: Float[np.ndarray, "rows d"], region: Int[np.ndarray, " d"]
+    ) -> Float[np.ndarray, "rows width"]:
         found = self.zeros(len(a))
         found[:, region] = a
         return found

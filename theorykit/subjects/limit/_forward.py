@@ -1,18 +1,23 @@
 """The transformer in JAX floats, of whatever dtype its input has."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Integer
 
 from theorykit.common.arguments import numbered, whole
 from theorykit.subjects.limit._transformer import Transformer
 
-Array = Any
 
-
-def forward(transformer: Transformer, x: Array, offset: int = 0, dtype: Any = None) -> Array:
-    """Return the outputs U y^(L), (..., n, outputs), on symbols (..., n).
+def forward(
+    transformer: Transformer,
+    x: Integer[ArrayLike, "*batch n"] | Sequence[int],
+    offset: int = 0,
+    dtype: Any = None,
+) -> Float[Array, "*batch n outputs"]:
+    """Return the outputs U y^(L) on symbols.
 
     Works under `jit` (close over the transformer) and `vmap`. Rounding has a zero derivative, so
     `grad` says something only at `precision=None`.
@@ -49,8 +54,14 @@ def forward(transformer: Transformer, x: Array, offset: int = 0, dtype: Any = No
     return y @ number(transformer.U).T
 
 
-def _weights(t: Transformer, scores: Array, phi: Array, causal: Array, place: Array) -> Array:
-    """Return attention weights before normalisation, (..., n, n), eq. (3)."""
+def _weights(
+    t: Transformer,
+    scores: Float[Array, "*batch n n"],
+    phi: Float[Array, "n n"] | float,
+    causal: Bool[Array, "n n"],
+    place: Float[Array, "n 1"],
+) -> Float[Array, "*batch n n"]:
+    """Return attention weights before normalisation, eq. (3)."""
     n = causal.shape[-1]
     if t.scaling == "suffix":
         a, scale = _round(scores + jnp.log(place) * phi, t.precision), 1.0
@@ -63,6 +74,6 @@ def _weights(t: Transformer, scores: Array, phi: Array, causal: Array, place: Ar
     return jnp.where(causal, _round(jnp.exp(scale * a), t.precision), 0.0)
 
 
-def _round(v: Array, bits: int | None) -> Array:
+def _round(v: Float[Array, "*shape"], bits: int | None) -> Float[Array, "*shape"]:
     """Round to the nearest multiple of 2^-bits, ties upward."""
     return v if bits is None else jnp.floor(v * 2.0**bits + 0.5) * 2.0**-bits

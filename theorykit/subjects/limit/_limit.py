@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.subjects.limit._products import (
     Path,
@@ -90,7 +91,7 @@ class _Translation:
 
     # Vectors: dimensions and entries ------------------------------------------------------------
 
-    def translated(self, name: Vector, v: np.ndarray) -> dict[int, float]:
+    def translated(self, name: Vector, v: Float[np.ndarray, " d"]) -> dict[int, float]:
         """Return the entries of a vector parameter, new dimensions included."""
         found: dict[int, float] = {}
         born = name[1] if name[0] == "B" else 0
@@ -100,7 +101,7 @@ class _Translation:
                 found[number] = found.get(number, 0.0) + value
         return found
 
-    def entries(self, name: Vector, v: np.ndarray, born: int) -> Iterator:
+    def entries(self, name: Vector, v: Float[np.ndarray, " d"], born: int) -> Iterator:
         for w, reader in incoming(self.t):
             last = w[1] + 1 if w[0] == "A" else None
             for path in paths(self.t, last, born):
@@ -139,12 +140,12 @@ class _Translation:
         layers = tuple(self.layer(l, d) for l in range(1, self.t.depth + 1))
         return Transformer(self.t.alphabet, E, positions, layers, U, None, self.t.precision)
 
-    def dense(self, entries: dict[int, float], d: int) -> np.ndarray:
+    def dense(self, entries: dict[int, float], d: int) -> Float[np.ndarray, " {d}"]:
         found = np.zeros(d)
         found[list(entries)] = list(entries.values())
         return found
 
-    def read(self, row: np.ndarray, dim: _Gamma | _Side) -> None:
+    def read(self, row: Float[np.ndarray, " d"], dim: _Gamma | _Side) -> None:
         if dim in self.dims:
             row[self.dims[dim]] = 1
 

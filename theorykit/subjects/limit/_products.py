@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Float
 
 from theorykit.subjects.limit._transformer import Head, Transformer
 
@@ -25,7 +26,9 @@ def paths(transformer: Transformer, below: int | None = None, above: int = 0) ->
     return [tuple(itertools.chain(*c)) for c in itertools.product(*choices)]
 
 
-def outgoing(transformer: Transformer, positions: int) -> Iterator[tuple[Vector, np.ndarray]]:
+def outgoing(
+    transformer: Transformer, positions: int
+) -> Iterator[tuple[Vector, Float[np.ndarray, " d"]]]:
     """Yield VO: positional encodings, token embeddings, columns of B that are not zero."""
     for i, p in enumerate(transformer.encodings(positions), 1):
         yield ("p", i), p
@@ -36,7 +39,7 @@ def outgoing(transformer: Transformer, positions: int) -> Iterator[tuple[Vector,
             yield ("B", l, s + 1), layer.B[:, s]
 
 
-def incoming(transformer: Transformer) -> Iterator[tuple[Vector, np.ndarray]]:
+def incoming(transformer: Transformer) -> Iterator[tuple[Vector, Float[np.ndarray, " d"]]]:
     """Yield VI: rows of A that are not zero, and of U."""
     for l, layer in enumerate(transformer.layers, 1):
         for s in np.flatnonzero(layer.A.any(1)).tolist():
@@ -45,8 +48,10 @@ def incoming(transformer: Transformer) -> Iterator[tuple[Vector, np.ndarray]]:
         yield ("U", output), u
 
 
-def carried(transformer: Transformer, path: Path, vectors: np.ndarray) -> np.ndarray:
-    """Return a product of value matrices, lowest layer first, applied to vectors (..., d)."""
+def carried(
+    transformer: Transformer, path: Path, vectors: Float[np.ndarray, "*batch d"]
+) -> Float[np.ndarray, "*batch d"]:
+    """Return a product of value matrices, lowest layer first, applied to vectors."""
     for l, h in path:
         vectors = vectors @ transformer.layers[l - 1].heads[h - 1].V.T
     return vectors
@@ -58,12 +63,12 @@ def alpha(
     h: int,
     first: Path,
     second: Path,
-    v: np.ndarray,
-    w: np.ndarray,
-) -> np.ndarray:
-    """Return v^T (prod first)^T K^T Q (prod second) w of head h in layer l, (..., m, n).
+    v: Float[np.ndarray, "*#batch m d"],
+    w: Float[np.ndarray, "*#batch n d"],
+) -> Float[np.ndarray, "*batch m n"]:
+    """Return v^T (prod first)^T K^T Q (prod second) w of head h in layer l.
 
-    **Arguments:** `v`, of keys, (..., m, d); `w`, of queries, (..., n, d).
+    **Arguments:** `v`, of keys; `w`, of queries.
     """
     head = transformer.layers[l - 1].heads[h - 1]
     key = carried(transformer, first, v) @ head.K.T
@@ -71,8 +76,13 @@ def alpha(
     return key @ np.swapaxes(query, -1, -2)
 
 
-def beta(transformer: Transformer, path: Path, v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return v^T (prod path) w, (..., m, n), of rows v (..., m, d) and columns w (..., n, d)."""
+def beta(
+    transformer: Transformer,
+    path: Path,
+    v: Float[np.ndarray, "*#batch m d"],
+    w: Float[np.ndarray, "*#batch n d"],
+) -> Float[np.ndarray, "*batch m n"]:
+    """Return v^T (prod path) w, of rows v and columns w."""
     return v @ np.swapaxes(carried(transformer, path, w), -1, -2)
 
 
@@ -112,8 +122,10 @@ def variant_product(transformer: Transformer) -> str | None:
     return None
 
 
-def _reached(transformer: Transformer, vectors: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Return what vectors (n, d) become along all paths of value matrices, each outcome once."""
+def _reached(
+    transformer: Transformer, vectors: Float[np.ndarray, "n d"]
+) -> list[tuple[str, Float[np.ndarray, "n d"]]]:
+    """Return what vectors become along all paths of value matrices, each outcome once."""
     found = [("as it is", vectors)]
     seen = {vectors.tobytes(), np.zeros_like(vectors).tobytes()}
     for l, layer in enumerate(transformer.layers, 1):
@@ -135,7 +147,7 @@ def in_hypothesis_class(transformer: Transformer, n: int) -> bool:
     return transformer.context == n and variant_product(transformer) is None
 
 
-def toeplitz(G: np.ndarray) -> bool:
+def toeplitz(G: Float[np.ndarray, "n n"]) -> bool:
     """Whether a square matrix is constant along its diagonals."""
     return bool((G[1:, 1:] == G[:-1, :-1]).all())
 

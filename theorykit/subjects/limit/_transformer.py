@@ -10,13 +10,13 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from jaxtyping import Bool, Float, Float64, Int, Real
 
 from theorykit.common.arguments import finite, whole
 
-Array = Any
 Scaling = Literal["length", "suffix", "none"]
 
 SOS = "$"
@@ -32,14 +32,18 @@ class Local:
 
     values: tuple[float, ...]
 
-    def __call__(self, j: Array, i: Array) -> Array:
-        """Return the value at integer positions, float64."""
-        far = np.asarray(i) - np.asarray(j)
+    def __call__(
+        self, j: Int[np.ndarray, "*#places"], i: Int[np.ndarray, "*#places"]
+    ) -> Float64[np.ndarray, "*places"]:
+        """Return the value at integer positions."""
+        far = i - j
         table = np.array([*self.values, 0.0])
         return np.where(far >= 0, table[np.clip(far, 0, len(self.values))], 0.0)
 
 
-Phi = Callable[[Array, Array], Array]
+Phi = Callable[
+    [Int[np.ndarray, "*#places"], Int[np.ndarray, "*#places"]], Real[np.ndarray, "*places"]
+]
 """A positional function phi(j, i) on integer arrays. LOCAL asks that it is a `Local`."""
 
 
@@ -47,18 +51,18 @@ Phi = Callable[[Array, Array], Array]
 class Head:
     """One attention head.
 
-    **Fields:** `K`, `Q`: (r, d), for any r (zero rows are left out; r = 0 is uniform attention);
-    `V`: (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
+    **Fields:** `K`, `Q`: of any rank r (zero rows are left out; r = 0 is uniform attention); `V`,
+    (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
     """
 
-    K: np.ndarray
-    Q: np.ndarray
-    V: np.ndarray
+    K: Float[np.ndarray, "r d"]
+    Q: Float[np.ndarray, "r d"]
+    V: Float[np.ndarray, "_ d"]
     phi: Phi | None = None
 
     @property
-    def KQ(self) -> np.ndarray:
-        """K^T Q, (d, d), float64."""
+    def KQ(self) -> Float[np.ndarray, "d d"]:
+        """K^T Q."""
         return self.K.T @ self.Q
 
 
@@ -66,15 +70,15 @@ class Head:
 class Layer:
     """Heads and an MLP of m hidden units, y + B psi(A y + b).
 
-    **Fields:** `heads`; `A`: (m, d); `B`: (d, m); `b`: (m,); `heaviside`: (m,) bool, which units
-    are Heaviside (1 from 0 on) and not ReLU. The paper's A and B are (d, d); further units are 0.
+    **Fields:** `heads`; `A`; `B`; `b`; `heaviside`: which units are Heaviside (1 from 0 on) and not
+    ReLU. The paper's A and B are (d, d); further units are 0.
     """
 
     heads: tuple[Head, ...]
-    A: np.ndarray
-    B: np.ndarray
-    b: np.ndarray
-    heaviside: np.ndarray
+    A: Float[np.ndarray, "m d"]
+    B: Float[np.ndarray, "d m"]
+    b: Float[np.ndarray, " m"]
+    heaviside: Bool[np.ndarray, " m"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,8 +88,8 @@ class Transformer:
     **Fields:**
 
     - `alphabet`: the symbols, `"$"` first (the quantitative paper has none).
-    - `E`: (symbols, d), token embeddings; `U`: (outputs, d), the unembedding.
-    - `positions`: (n, d). With a `context` N = n: the encodings p_1 ... p_N. Without (infinite
+    - `E`: token embeddings; `U`: the unembedding.
+    - `positions`: with a `context` N = n: the encodings p_1 ... p_N. Without (infinite
       context): one period, p_i = positions[(i - 1) % n].
     - `layers`; `context`: N(T), or None for infinity.
     - `precision`: fractional bits of logits and of exponentials, or None: no rounding.
@@ -99,10 +103,10 @@ class Transformer:
     """
 
     alphabet: tuple[str, ...]
-    E: np.ndarray
-    positions: np.ndarray
+    E: Float[np.ndarray, "symbols d"]
+    positions: Float[np.ndarray, "n d"]
     layers: tuple[Layer, ...]
-    U: np.ndarray
+    U: Float[np.ndarray, "outputs d"]
     context: int | None = None
     precision: int | None = 8
     scaling: Scaling = "length"
@@ -184,7 +188,7 @@ class Transformer:
         return silent and not self.positions.any()
 
     @property
-    def parameters(self) -> list[np.ndarray]:
+    def parameters(self) -> list[Float[np.ndarray, "..."]]:
         """All parameter arrays, positional functions' values among them."""
         found = [self.E, self.positions, self.U]
         for layer in self.layers:
@@ -220,13 +224,13 @@ class Transformer:
             )
         return [*start, *(places[s] for s in string)]
 
-    def encodings(self, length: int, offset: int = 0) -> np.ndarray:
-        """Return p_(1 + offset) ... p_(length + offset), (length, d)."""
+    def encodings(self, length: int, offset: int = 0) -> Float[np.ndarray, "{length} d"]:
+        """Return p_(1 + offset) ... p_(length + offset)."""
         places = np.arange(offset, offset + length)
         return self.positions[places if self.context is not None else places % len(self.positions)]
 
 
-def fractional_bits(array: np.ndarray) -> int:
+def fractional_bits(array: Float[np.ndarray, "..."]) -> int:
     """Return the least p for which all entries are multiples of 2^-p.
 
     **Raises:** `ValueError` for an entry that is not finite.
@@ -241,7 +245,14 @@ Unit = tuple[dict[int, float], float, bool, dict[int, float]]
 """A hidden unit: input weights by dimension, bias, whether Heaviside, output weights."""
 
 
-def mlp(d: int, units: Sequence[Unit] = ()) -> tuple[np.ndarray, ...]:
+def mlp(
+    d: int, units: Sequence[Unit] = ()
+) -> tuple[
+    Float[np.ndarray, "m d"],
+    Float[np.ndarray, "d m"],
+    Float[np.ndarray, " m"],
+    Bool[np.ndarray, " m"],
+]:
     """Return A, B, b and heaviside of a layer of width d from its hidden units."""
     m = len(units)
     A, B, b = np.zeros((m, d)), np.zeros((d, m)), np.zeros(m)

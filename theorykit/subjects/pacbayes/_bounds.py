@@ -2,17 +2,18 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike, Real
 
 from theorykit.common.arguments import finite, whole
 
-Array = Any
-
 MESH = np.linspace(1e-5, 1e-2, 20)
 """The 20 values of sigma of the paper's section 2.1."""
+
+Values = Real[ArrayLike, "*values"] | Sequence[float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +31,10 @@ class Bound:
     sigma: float | None = None
 
 
-def gaussian_kl(squared_distance: Array, sigma: Array) -> Array:
+def gaussian_kl(squared_distance: Real[ArrayLike, "..."], sigma: Real[ArrayLike, "..."]) -> Any:
     """Return KL(N(a, sigma^2 I) || N(b, sigma^2 I)) = |a - b|^2 / (2 sigma^2).
+
+    A number for numbers, an array for arrays.
 
     **Raises:** `ValueError` for a sigma that is not positive, or a negative distance.
     """
@@ -58,7 +61,7 @@ def bound(
     n: int,
     constant: float,
     delta: float = 0.05,
-    weights: Array = None,
+    weights: Values | None = None,
     choices: int = 1,
 ) -> Bound:
     """Return the PAC-Bayes bound for losses with sub-Gaussian constant C (E.2).
@@ -135,8 +138,8 @@ def semi_analytic(
     n: int,
     constant: float,
     delta: float = 0.05,
-    sigmas: Array = None,
-    perturbation: Array = None,
+    sigmas: Values | None = None,
+    perturbation: Values | None = None,
 ) -> Bound:
     """Return the bound of Theorem 2 at the best sigma.
 
@@ -228,7 +231,7 @@ def _at_least_0(name: str, value: float) -> None:
         raise ValueError(f"{name} is a finite number of at least 0, got {value}.")
 
 
-def _positive(name: str, value: Array) -> None:
+def _positive(name: str, value: ArrayLike) -> None:
     value = np.asarray(value, float)
     if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
         wrong = value[~(np.isfinite(value) & (value > 0))] if value.ndim else value

@@ -2,28 +2,28 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import ArrayLike, Real
 
 from theorykit.common.arguments import finite, whole
-
-Array = Any
 
 
 class Layer(NamedTuple):
     """One layer X -> relu(softmax(X qk X') X value) output, as matrices.
 
-    `qk` (d, d), `value` (d, k), `output` (k, d'); None for an output that is the identity, without
-    an activation.
+    `output` is None where it is the identity, without an activation.
     """
 
-    qk: Array
-    value: Array
-    output: Array = None
+    qk: Real[ArrayLike, "d d"]
+    value: Real[ArrayLike, "d k"]
+    output: Real[ArrayLike, "k d2"] | None = None
 
 
-def covering_constant(layers: Sequence[Layer], readout: Array, inputs: float = 1.0) -> float:
+def covering_constant(
+    layers: Sequence[Layer], readout: Real[ArrayLike, "..."], inputs: float = 1.0
+) -> float:
     """Return C with log N(eps) <= C log(d n T) / eps^2 for networks of these norms.
 
     For layers i, with |.| the spectral norm and |.|_(2,1) the sum over columns of their 2-norms,
@@ -59,7 +59,7 @@ def covering_constant(layers: Sequence[Layer], readout: Array, inputs: float = 1
     return total**3 * inputs**2
 
 
-def _norms(matrix: Array) -> tuple[float, float]:
+def _norms(matrix: Real[ArrayLike, "rows columns"]) -> tuple[float, float]:
     """Return the spectral norm, and the sum over columns of their 2-norms."""
     matrix = np.asarray(matrix, float)
     return float(np.linalg.norm(matrix, 2)), float(np.linalg.norm(matrix, axis=0).sum())

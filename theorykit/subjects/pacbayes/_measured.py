@@ -1,28 +1,29 @@
 """What the bounds are fed with: losses of a network, and of its Gaussian perturbations."""
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
 from theorykit.common.arguments import finite, whole
 
-Array = Any
+Inputs = Shaped[Array | np.ndarray, " inputs *shape"]
+Targets = Real[Array | np.ndarray, " inputs *outputs"]
 
 
-def squared_losses(network: nnx.Module, x: Array, y: Array) -> Array:
-    """Return (f(x_i) - y_i)^2 at P inputs, (P,), summed over the outputs of f."""
+def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, " inputs"]:
+    """Return (f(x_i) - y_i)^2 at each input, summed over the outputs of f."""
     out = jax.vmap(network)(jnp.asarray(x))
     return jnp.sum((out - jnp.reshape(y, out.shape)) ** 2, range(1, out.ndim))
 
 
 def perturbed_losses(
-    network: nnx.Module, x: Array, y: Array, sigma: float, key: Array, draws: int = 64
-) -> Array:
-    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I): (draws, P).
+    network: nnx.Module, x: Inputs, y: Targets, sigma: float, key: PRNGKeyArray, draws: int = 64
+) -> Float[Array, "draws inputs"]:
+    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I).
 
     Every draw comes with its mirror image theta - eps, so that the odd orders in sigma cancel in
     the mean over draws; `draws` is even.
@@ -42,14 +43,16 @@ def perturbed_losses(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _perturbed(graph, pairs, parameters, rest, x, y, sigma, key) -> Array:
+def _perturbed(
+    graph, pairs, parameters, rest, x, y, sigma, key
+) -> Float[Array, "2*{pairs} inputs"]:
     leaves, tree = jax.tree.flatten(parameters)
 
-    def one(key: Array) -> Array:
+    def one(key: PRNGKeyArray) -> Float[Array, "2 inputs"]:
         keys = jax.random.split(key, len(leaves))
         noise = [jax.random.normal(k, a.shape, a.dtype) for k, a in zip(keys, leaves, strict=True)]
 
-        def at(scale: Array) -> Array:
+        def at(scale: Float[ArrayLike, ""]) -> Float[Array, " inputs"]:
             moved = [a + scale * e for a, e in zip(leaves, noise, strict=True)]
             return squared_losses(nnx.merge(graph, jax.tree.unflatten(tree, moved), rest), x, y)
 

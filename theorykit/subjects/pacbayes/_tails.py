@@ -1,12 +1,12 @@
 """The sub-Gaussian constant of a loss, from a sample of it."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import ArrayLike, Float, Real
 
 from theorykit.common.arguments import finite
-
-Array = Any
 
 
 class Constant(NamedTuple):
@@ -21,7 +21,9 @@ class Constant(NamedTuple):
     at: float
 
 
-def sub_gaussian(losses: Array, tail: str = "both", points: int = 200) -> Constant:
+def sub_gaussian(
+    losses: Real[ArrayLike, "..."] | Sequence[float], tail: str = "both", points: int = 200
+) -> Constant:
     """Return the least C with E exp(t (l - E l)) <= exp(t^2 C^2 / 2), of the empirical law.
 
     C^2 is the largest 2 log E exp(t (l - E l)) / t^2, which is the variance at t -> 0. A plug-in
@@ -65,12 +67,14 @@ def sub_gaussian(losses: Array, tail: str = "both", points: int = 200) -> Consta
     return Constant(float(size * np.sqrt(square)), float(size * stderr), len(z), float(at / size))
 
 
-def _ratio(t: float, z: np.ndarray) -> float:
+def _ratio(t: float, z: Float[np.ndarray, " losses"]) -> float:
     """Return 2 log E exp(t z) / t^2 for |z| <= 1 and E z = 0, to full precision at small t."""
     return float(2 * np.log1p(np.expm1(t * z).mean() - t * z.mean()) / t**2)
 
 
-def _refined(sign: float, ends: tuple[float, float], z: np.ndarray) -> tuple[float, float]:
+def _refined(
+    sign: float, ends: tuple[float, float], z: Float[np.ndarray, " losses"]
+) -> tuple[float, float]:
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(lambda t: -_ratio(sign * t, z), bounds=ends, method="bounded")

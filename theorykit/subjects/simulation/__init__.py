@@ -5,6 +5,9 @@ from theorykit.subjects.simulation._average import bulk_error as bulk_error
 from theorykit.subjects.simulation._average import in_bulk as in_bulk
 from theorykit.subjects.simulation._average import simulate_average as simulate_average
 from theorykit.subjects.simulation._counts import apportion as apportion
+from theorykit.subjects.simulation._counts import counted as counted
+from theorykit.subjects.simulation._layout import lay_out as lay_out
+from theorykit.subjects.simulation._layout import shortest as shortest
 from theorykit.subjects.simulation._lengths import NeededLength as NeededLength
 from theorykit.subjects.simulation._lengths import TrainingLength as TrainingLength
 from theorykit.subjects.simulation._lengths import average_length as average_length
@@ -18,6 +21,7 @@ from theorykit.subjects.simulation._margins import mlp_lipschitz as mlp_lipschit
 from theorykit.subjects.simulation._margins import output_bound as output_bound
 from theorykit.subjects.simulation._margins import positional_margin as positional_margin
 from theorykit.subjects.simulation._margins import sensitivity as sensitivity
+from theorykit.subjects.simulation._one_layer import counts as counts
 from theorykit.subjects.simulation._one_layer import hard_output as hard_output
 from theorykit.subjects.simulation._random import random_one_layer as random_one_layer
 from theorykit.subjects.simulation._random import random_two_layers as random_two_layers
@@ -26,10 +30,14 @@ from theorykit.subjects.simulation._simulate_hard import length_bound as length_
 from theorykit.subjects.simulation._simulate_hard import share_error as share_error
 from theorykit.subjects.simulation._simulate_hard import simulate_hard as simulate_hard
 from theorykit.subjects.simulation._soft import SoftSimulation as SoftSimulation
+from theorykit.subjects.simulation._soft import Statistic as Statistic
+from theorykit.subjects.simulation._soft import chain as chain
 from theorykit.subjects.simulation._soft import path_average as path_average
 from theorykit.subjects.simulation._soft import simulate_soft as simulate_soft
 from theorykit.subjects.simulation._soft import subset as subset
 from theorykit.subjects.simulation._two_layers import TwoLayerSimulation as TwoLayerSimulation
 from theorykit.subjects.simulation._two_layers import first_layer as first_layer
+from theorykit.subjects.simulation._two_layers import last_outputs as last_outputs
 from theorykit.subjects.simulation._two_layers import simulate_two_layers as simulate_two_layers
 from theorykit.subjects.simulation._two_layers import soft_output as soft_output
+from theorykit.subjects.simulation._two_layers import windows as windows

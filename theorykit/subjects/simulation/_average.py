@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Integer
 
 from theorykit.common.arguments import finite, whole
 from theorykit.subjects.limit import Transformer
@@ -54,10 +55,16 @@ def simulate_average(f: Transformer, g: Transformer, x: Sequence[str], N: int) -
     return AverageSimulation(z, (float(gaps[0]), float(gaps[1])))
 
 
-def in_bulk(x: np.ndarray, p: np.ndarray, period: int, tau: int, delta: float) -> bool:
+def in_bulk(
+    x: Integer[np.ndarray, " T"],
+    p: Float[np.ndarray, " symbols"],
+    period: int,
+    tau: int,
+    delta: float,
+) -> bool:
     """Whether |n(s, i, x) / (T / Delta) - p_s| <= delta for all s and i (Lemma A.5).
 
-    **Arguments:** `x`: (T,) symbols as integers; `p`: (symbols,) probabilities.
+    **Arguments:** `x`: symbols as integers; `p`: their probabilities.
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """

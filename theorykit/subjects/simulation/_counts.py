@@ -6,16 +6,21 @@ All on flat arrays over (symbol, residue) pairs: `n` how often a pair occurs in 
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from jaxtyping import Bool, Int, Int64, Real
 
 from theorykit.common.arguments import whole
 
-NO_PAIRS = np.zeros(0, np.int64)
+Bounds = dict[str, tuple[float, float]]
+"""Both sides of numbered inequalities, by their number."""
 
 
-def apportion(weights: np.ndarray, total: int) -> np.ndarray:
+def apportion(
+    weights: Real[np.ndarray, " parts"] | Sequence[float], total: int
+) -> Int64[np.ndarray, " parts"]:
     """Return integers m of sum `total`, |m_i - total p_i| < 1, p = weights / sum (Lemma A.4).
 
     The largest remainders are rounded up.
@@ -42,12 +47,12 @@ def apportion(weights: np.ndarray, total: int) -> np.ndarray:
 class Counted:
     """Numbers m of tokens, the case of the proof, and what its numbered inequalities compare.
 
-    **Fields:** `m`: flat, int64; `case`; `bounds`: equation -> (left side, right side).
+    **Fields:** `m`; `case`; `bounds`.
     """
 
-    m: np.ndarray
+    m: Int64[np.ndarray, " pairs"]
     case: str
-    bounds: dict[str, tuple[float, float]]
+    bounds: Bounds
 
 
 def inverse(eps: float) -> Fraction:
@@ -55,8 +60,17 @@ def inverse(eps: float) -> Fraction:
     return Fraction(1 / eps) if 1 / eps < math.inf else 1 / Fraction(eps)
 
 
-def counted(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> Counted:
-    """Return the numbers of tokens, by the cases of the proof."""
+def counted(
+    n: Int[np.ndarray, " pairs"],
+    Af: Bool[np.ndarray, " pairs"],
+    Ag: Bool[np.ndarray, " pairs"],
+    eps: float,
+) -> Counted:
+    """Return the numbers of tokens, by the cases of the proof of Theorem 4.1.
+
+    **Arguments:** `n`: how often each (symbol, residue) occurs in the prefix; `Af`, `Ag`: which of
+    them f and g attend to, f to no more tokens than g; `eps`.
+    """
     most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
     if Pg <= most:
         return Counted(np.where(Af | Ag, n, 0), "copy both", {})
@@ -73,7 +87,12 @@ def counted(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> Counte
     return separate(n, Af, Ag, eps, m, bounds, case)
 
 
-def scaled(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> tuple[np.ndarray, dict]:
+def scaled(
+    n: Int[np.ndarray, " pairs"],
+    Af: Bool[np.ndarray, " pairs"],
+    Ag: Bool[np.ndarray, " pairs"],
+    eps: float,
+) -> tuple[Int64[np.ndarray, " pairs"], Bounds]:
     """Return ceil(1 / eps) tokens for f, and eqs. (5) to (8)."""
     C, Pf = math.ceil(inverse(eps)), int(n[Af].sum())
     shared, only = Af & Ag, Af & ~Ag
@@ -94,13 +113,26 @@ def scaled(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float) -> tuple[n
     }
 
 
-def _raise(m: np.ndarray, where: np.ndarray, remainder: np.ndarray, by: int) -> None:
+def _raise(
+    m: Int[np.ndarray, " pairs"],
+    where: Bool[np.ndarray, " pairs"],
+    remainder: Int[np.ndarray, " pairs"],
+    by: int,
+) -> None:
     """Add 1 to `by` of the places, those with the largest remainders."""
     places = np.flatnonzero(where)
     m[places[np.argsort(-remainder[places], kind="stable")][:by]] += 1
 
 
-def separate(n, Af, Ag, eps, m, bounds, case) -> Counted:
+def separate(
+    n: Int[np.ndarray, " pairs"],
+    Af: Bool[np.ndarray, " pairs"],
+    Ag: Bool[np.ndarray, " pairs"],
+    eps: float,
+    m: Int[np.ndarray, " pairs"],
+    bounds: Bounds,
+    case: str,
+) -> Counted:
     """Return the case |P_f and P_g| <= eps |P_g|, eq. (15): ceil(1 / eps^2) tokens for g."""
     C = math.ceil(inverse(eps) ** 2)
     rest = Ag & ~Af
@@ -117,7 +149,14 @@ def separate(n, Af, Ag, eps, m, bounds, case) -> Counted:
     return Counted(m, f"{case}, g apart", bounds)
 
 
-def proportional(n, Af, Ag, eps, m, bounds) -> Counted:
+def proportional(
+    n: Int[np.ndarray, " pairs"],
+    Af: Bool[np.ndarray, " pairs"],
+    Ag: Bool[np.ndarray, " pairs"],
+    eps: float,
+    m: Int[np.ndarray, " pairs"],
+    bounds: Bounds,
+) -> Counted:
     """Return the case |P_f and P_g| > eps |P_g|, eqs. (18) to (29): one scale for f and g."""
     first = np.flatnonzero(Af)[n[Af].argmax()]
     top, under = int(m[first]), int(n[first])
@@ -148,16 +187,23 @@ def proportional(n, Af, Ag, eps, m, bounds) -> Counted:
     return Counted(m, "one scale", bounds)
 
 
-def balanced(n: np.ndarray, Af: np.ndarray, Ag: np.ndarray, eps: float, slots: np.ndarray):
+def balanced(
+    n: Int[np.ndarray, "symbols period"],
+    Af: Bool[np.ndarray, "symbols period"],
+    Ag: Bool[np.ndarray, "symbols period"],
+    eps: float,
+    slots: Int[np.ndarray, " period"],
+) -> tuple[Int[np.ndarray, "symbols period"], Int[np.ndarray, " period"]]:
     """Return numbers of tokens that fill the slots of every residue (ours, not the paper's).
 
     For positional encodings where some residue of x has nothing but tokens attended to: whatever
     is put there counts, so the numbers of the proof cannot be had. Where f attends to many, all
     pairs are scaled alike; otherwise f's are as in the proof and the others share what is left.
 
-    **Arguments:** `n`, `Af`, `Ag`: (symbols, period); `slots`: (period,), of at least
-    ceil(1 / eps^2).  **Returns:** (m, spare): m (symbols, period), and the tokens that no one
-    attends to, (period,).
+    **Arguments:** `slots`, of at least ceil(1 / eps^2).
+
+    **Returns:** the numbers m, and how many tokens that no one attends to are left for each
+    residue.
     """
     positions = n.sum(0)
     seen = np.where(Af | Ag, n, 0)

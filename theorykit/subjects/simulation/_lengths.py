@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from theorykit.common.arguments import between, whole
 from theorykit.subjects.limit import Transformer
@@ -97,7 +98,7 @@ def average_length(
     The proof's choice of eta, rho, gamma and delta, eq. (39) with its constants from (37) and
     Lemma A.9. The printed statement has eps^(-2 - 2/alpha_0); the proof needs eps^(-1 - 1/alpha_0).
 
-    **Arguments:** `alpha`: the Dirichlet's parameters, one a symbol.
+    **Arguments:** `alpha`: the parameters of the Dirichlet distribution, one per symbol.
 
     **Raises:** `ValueError` as `training_length`, or for a parameter at or below 0.
     """
@@ -158,8 +159,8 @@ class NeededLength:
     """
 
     length: int
-    lengths: np.ndarray
-    differences: np.ndarray
+    lengths: Int[np.ndarray, " lengths"]
+    differences: Float[np.ndarray, " lengths"]
 
 
 def needed_length(
@@ -224,8 +225,13 @@ def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
     return [(k, *rest) for k in range(total + 1) for rest in _compositions(total - k, parts - 1)]
 
 
-def _outputs(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
-    """Return f under hard attention for many prefixes n, (cases, symbols, period)."""
+def _outputs(
+    f: Transformer,
+    n: Int[np.ndarray, "cases symbols period"],
+    suffix: Int[np.ndarray, " suffix"],
+    residue: int,
+) -> Float[np.ndarray, "cases outputs"]:
+    """Return f under hard attention for many prefixes n."""
     period = n.shape[-1]
     found = np.empty((len(n), len(f.U)))
     values = tokens(f, period) @ f.layers[0].heads[0].V.T

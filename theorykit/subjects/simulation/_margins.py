@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
+from jaxtyping import Float
 
-from theorykit.subjects.limit import Local, Transformer
+from theorykit.subjects.limit import Layer, Local, Phi, Transformer
 from theorykit.subjects.simulation._one_layer import (
     limit_transformer,
     offsets,
@@ -99,11 +100,11 @@ def two_layers(f: Transformer, name: str = "f") -> None:
         raise ValueError(f"the embeddings of {name} have norm at most 1.")
 
 
-def _phis(f: Transformer) -> list:
+def _phis(f: Transformer) -> list[Phi | None]:
     return [h.phi for l in f.layers for h in l.heads]
 
 
-def norm(matrix: np.ndarray) -> float:
+def norm(matrix: Float[np.ndarray, "rows columns"]) -> float:
     """Return the operator norm, 0 of an empty matrix."""
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
@@ -127,7 +128,7 @@ def mlp_lipschitz(f: Transformer) -> float:
     return norm(f.U) * lipschitz(layer)
 
 
-def lipschitz(layer) -> float:
+def lipschitz(layer: Layer) -> float:
     """Return 1 + |A| |B|."""
     if layer.heaviside.any():
         raise ValueError("a Heaviside unit is not Lipschitz; the bounds need ReLU units.")

@@ -7,13 +7,13 @@ encoding. The suffix is the tau + 1 last tokens: phi(j, i) may be nonzero for i 
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int, Int64, Integer
 
 from theorykit.subjects.limit import SOS, Local, Transformer
-
-Array = Any
 
 
 def one_layer(transformer: Transformer, name: str = "f") -> None:
@@ -63,24 +63,24 @@ def together(f: Transformer, g: Transformer) -> tuple[int, int]:
     return math.lcm(f.period or 1, g.period or 1), max(f.locality or 0, g.locality or 0)
 
 
-def rounded(v: Array, bits: int | None) -> np.ndarray:
+def rounded(v: Float[np.ndarray, "*shape"], bits: int | None) -> Float[np.ndarray, "*shape"]:
     """Return multiples of 2^-bits, to the nearest, ties upward."""
-    return np.asarray(v) if bits is None else np.floor(np.asarray(v) * 2.0**bits + 0.5) * 2.0**-bits
+    return v if bits is None else np.floor(v * 2.0**bits + 0.5) * 2.0**-bits
 
 
-def tokens(f: Transformer, period: int) -> np.ndarray:
-    """Return E_s + p_i, (symbols, period, d)."""
+def tokens(f: Transformer, period: int) -> Float[np.ndarray, "symbols period d"]:
+    """Return E_s + p_i."""
     return f.E[:, None, :] + f.encodings(period)[None]
 
 
-def scores(f: Transformer, period: int) -> np.ndarray:
+def scores(f: Transformer, period: int) -> Float[np.ndarray, "symbols period symbols period"]:
     """Return A[y, i, s, j], the logit of key (s, j) for query (y, i), neither phi nor rounding."""
     e = tokens(f, period)
     return np.einsum("sjd,de,yie->yisj", e, f.layers[0].heads[0].KQ, e)
 
 
-def offsets(f: Transformer, reach: int) -> np.ndarray:
-    """Return phi at distances 0 ... reach, (reach + 1,)."""
+def offsets(f: Transformer, reach: int) -> Float[np.ndarray, " {reach}+1"]:
+    """Return phi at distances 0 ... reach."""
     phi = f.layers[0].heads[0].phi
     values = phi.values if isinstance(phi, Local) else ()
     return np.array([*values, *[0.0] * (reach + 1)])[: reach + 1]
@@ -90,19 +90,18 @@ def offsets(f: Transformer, reach: int) -> np.ndarray:
 class Attention:
     """What the last token of a string attends to, among tokens of largest logit.
 
-    **Fields:** `pairs`: (symbols, period) bool, which (symbol, residue) pairs of the prefix;
-    `below`: (symbols, period) bool, the pairs whose logit lies below the largest, whether they
-    occur or not: they can be put into the prefix without being attended to; `suffix`:
-    (tau + 1,) bool, which of the last tokens, the last one first.
+    **Fields:** `pairs`: which (symbol, residue) pairs of the prefix; `below`: the pairs whose logit
+    lies below the largest, whether they occur or not: they can be put into the prefix without
+    being attended to; `suffix`: which of the last tau + 1 tokens, the last one first.
     """
 
-    pairs: np.ndarray
-    below: np.ndarray
-    suffix: np.ndarray
+    pairs: Bool[np.ndarray, "symbols period"]
+    below: Bool[np.ndarray, "symbols period"]
+    suffix: Bool[np.ndarray, " suffix"]
 
 
-def string(x: Any, symbols: int) -> np.ndarray:
-    """Return a string of integers, (T,).
+def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
+    """Return a string of integers.
 
     **Raises:** `ValueError` for anything else, no symbol, or one outside 0 ... symbols - 1.
     """
@@ -115,19 +114,26 @@ def string(x: Any, symbols: int) -> np.ndarray:
     return x
 
 
-def counts(x: np.ndarray, symbols: int, period: int, tau: int) -> np.ndarray:
-    """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1)."""
+def counts(
+    x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
+) -> Int64[np.ndarray, "{symbols} {period}"]:
+    """Return n(s, i, x), how often each pair occurs in the prefix (Definition A.1)."""
     prefix = x[: len(x) - tau - 1]
     table = np.zeros((symbols, period), np.int64)
     np.add.at(table, (prefix, np.arange(len(prefix)) % period), 1)
     return table
 
 
-def attention(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> Attention:
+def attention(
+    f: Transformer,
+    n: Int[np.ndarray, "symbols period"],
+    suffix: Integer[np.ndarray, " suffix"],
+    residue: int,
+) -> Attention:
     """Return what the last token attends to.
 
-    **Arguments:** `n`: counts of the prefix; `suffix`: (tau + 1,), the last tokens, the last one
-    first; `residue`: of the last token.
+    **Arguments:** `n`: counts of the prefix; `suffix`: the last tau + 1 tokens, the last one first;
+    `residue`: of the last token.
     """
     period, back = n.shape[1], np.arange(len(suffix))
     table = scores(f, period)[suffix[0], residue]
@@ -138,8 +144,13 @@ def attention(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -
     return Attention((far == top) & (n > 0), far < top, near == top)
 
 
-def average(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
-    """Return the attention layer's output at the last token, (d,), eq. (2)."""
+def average(
+    f: Transformer,
+    n: Int[np.ndarray, "symbols period"],
+    suffix: Integer[np.ndarray, " suffix"],
+    residue: int,
+) -> Float[np.ndarray, " d"]:
+    """Return the attention layer's output at the last token, eq. (2)."""
     found, period = attention(f, n, suffix, residue), n.shape[1]
     values = tokens(f, period) @ f.layers[0].heads[0].V.T
     near = values[suffix, (residue - np.arange(len(suffix))) % period][found.suffix]
@@ -148,25 +159,36 @@ def average(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> 
     return total / (weight.sum() + found.suffix.sum())
 
 
-def output(f: Transformer, n: np.ndarray, suffix: np.ndarray, residue: int) -> np.ndarray:
-    """Return f at the last token under hard attention, (outputs,), eq. (3) with p_T in it."""
+def output(
+    f: Transformer,
+    n: Int[np.ndarray, "symbols period"],
+    suffix: Integer[np.ndarray, " suffix"],
+    residue: int,
+) -> Float[np.ndarray, " outputs"]:
+    """Return f at the last token under hard attention, eq. (3) with p_T in it."""
     token = tokens(f, n.shape[1])[suffix[0], residue]
     return readout(f, token + average(f, n, suffix, residue))
 
 
-def readout(f: Transformer, Y: np.ndarray) -> np.ndarray:
-    """Return U (Y + B psi(A Y + b)) of the last layer, (..., outputs)."""
+def readout(
+    f: Transformer, Y: Float[np.ndarray, "*batch d"]
+) -> Float[np.ndarray, "*batch outputs"]:
+    """Return U (Y + B psi(A Y + b)) of the last layer."""
     return feed(f, len(f.layers) - 1, Y) @ f.U.T
 
 
-def feed(f: Transformer, layer: int, Y: np.ndarray) -> np.ndarray:
+def feed(
+    f: Transformer, layer: int, Y: Float[np.ndarray, "*batch d"]
+) -> Float[np.ndarray, "*batch d"]:
     """Return Y + B psi(A Y + b)."""
     l = f.layers[layer]
     inside = Y @ l.A.T + l.b
     return Y + np.where(l.heaviside, inside >= 0, np.maximum(inside, 0)) @ l.B.T
 
 
-def parts(x: np.ndarray, symbols: int, period: int, tau: int) -> tuple[np.ndarray, np.ndarray, int]:
+def parts(
+    x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
+) -> tuple[Int64[np.ndarray, "{symbols} {period}"], Integer[np.ndarray, " {tau}+1"], int]:
     """Return the prefix's counts, the suffix (the last token first) and the last residue.
 
     **Raises:** `ValueError` for a string that is no longer than tau.
@@ -176,8 +198,8 @@ def parts(x: np.ndarray, symbols: int, period: int, tau: int) -> tuple[np.ndarra
     return counts(x, symbols, period, tau), x[::-1][: tau + 1], (len(x) - 1) % period
 
 
-def hard_output(f: Transformer, x: Any) -> np.ndarray:
-    """Return the last output of a one-layer transformer under hard attention, (outputs,).
+def hard_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
+    """Return the last output of a one-layer transformer under hard attention.
 
     The uniform average over the tokens of largest logit, in time linear in |x|. From
     `hard_length(f)` symbols on it is what `limit.forward` computes.

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int, Integer
 
 from theorykit.common.arguments import between, whole
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation import _layout as layout
-from theorykit.subjects.simulation._counts import balanced, counted, inverse
+from theorykit.subjects.simulation._counts import Bounds, balanced, counted, inverse
 from theorykit.subjects.simulation._margins import hard_length, sensitivity
 from theorykit.subjects.simulation._one_layer import (
     Attention,
@@ -36,7 +37,7 @@ class HardSimulation:
     - `difference`: |f(x) - f(z)| and |g(x) - g(z)|; `bound`: on each of them, with explicit
       constants; it is proved for eps <= 1 / (8 |Sigma| Delta).
     - `before`, `after`: for f and g, the share of every (symbol, residue) in the prefix's attended
-      tokens, (2, symbols, period).
+      tokens.
     - `inequalities`: the proof's equations (5) to (29), as far as the case has them, as
       (left side, right side).
     - `length_bound`: no smaller than |z|.
@@ -47,9 +48,9 @@ class HardSimulation:
     eps: float
     difference: tuple[float, float]
     bound: tuple[float, float]
-    before: np.ndarray
-    after: np.ndarray
-    inequalities: dict[str, tuple[float, float]]
+    before: Float[np.ndarray, "2 symbols period"]
+    after: Float[np.ndarray, "2 symbols period"]
+    inequalities: Bounds
     length_bound: int
 
 
@@ -97,7 +98,7 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     n, suffix, last = parts(symbols, size, period, tau)
     seen = [attention(t, n, suffix, last) for t in (f, g)]
     order = sorted((0, 1), key=lambda k: int(n[seen[k].pairs].sum()))
-    inequalities: dict[str, tuple[float, float]]
+    inequalities: Bounds
     prefix, case, inequalities = symbols[: len(symbols) - tau - 1], "whole", {}
     while hard < len(symbols):
         found = _prefix(n, [seen[k] for k in order], last, tau, eps, hard, len(symbols) - tau - 1)
@@ -124,14 +125,22 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     )
 
 
-def _shares(n: np.ndarray, seen: list[Attention]) -> np.ndarray:
+def _shares(
+    n: Int[np.ndarray, "symbols period"], seen: list[Attention]
+) -> Float[np.ndarray, "2 symbols period"]:
     kept = np.stack([np.where(a.pairs, n, 0) for a in seen])
     return kept / np.maximum(kept.sum((1, 2), keepdims=True), 1)
 
 
 def _prefix(
-    n: np.ndarray, seen: list[Attention], last: int, tau: int, eps: float, hard: int, below: int
-) -> tuple[np.ndarray, str, dict] | None:
+    n: Int[np.ndarray, "symbols period"],
+    seen: list[Attention],
+    last: int,
+    tau: int,
+    eps: float,
+    hard: int,
+    below: int,
+) -> tuple[Integer[np.ndarray, " prefix"], str, Bounds] | None:
     """Return a prefix, its case and the proof's inequalities; None if none is below a length."""
     Af, Ag = (a.pairs for a in seen)
     free = seen[0].below & seen[1].below

@@ -7,20 +7,19 @@ positions. The subset is where a Markov chain with long runs is 1, and the last 
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Float64, Int, Int64, Integer, PRNGKeyArray
 
 from theorykit.common.arguments import between, finite, whole
+from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
-from theorykit.subjects.simulation._random import generator
 
-Array = Any
-Local = Callable[[Array, Array], Array]
-"""p(w, mu): w, (tau + 1,) symbols, the last one last, -1 before the string begins; mu: (symbols,)
-shares. Returns (m,). Traced by JAX."""
+Statistic = Callable[[Int[Array, " suffix"], Float[Array, " symbols"]], Float[Array, "*m"]]
+"""p(w, mu): w, the last symbols, the last one last, -1 before the string begins; mu, the shares of
+symbols so far. Traced by JAX."""
 
 ROWS, COLUMNS = 16, 1024
 """Positions are evaluated in blocks of this shape, so that a function is compiled once."""
@@ -35,15 +34,17 @@ class SoftSimulation:
     `sizes`: |I| of every candidate as drawn; `q`: the chance that a run ends.
     """
 
-    indices: np.ndarray
-    string: np.ndarray
+    indices: Int[np.ndarray, " n"]
+    string: Integer[np.ndarray, " n"]
     error: float
-    errors: np.ndarray
-    sizes: np.ndarray
+    errors: Float[np.ndarray, " candidates"]
+    sizes: Int[np.ndarray, " candidates"]
     q: float
 
 
-def chain(rng: np.random.Generator, length: int, share: float, q: float) -> np.ndarray:
+def chain(
+    rng: np.random.Generator, length: int, share: float, q: float
+) -> Int64[np.ndarray, " ones"]:
     """Return where a stationary two-state chain is 1, increasing, from 0.
 
     P(1 -> 0) = q and P(0 -> 1) = r = share q / (1 - share), so that P(1) = share. Drawn run by
@@ -72,7 +73,7 @@ def chain(rng: np.random.Generator, length: int, share: float, q: float) -> np.n
 
 def subset(
     rng: np.random.Generator, length: int, n: int, tau: int, q: float | None = None
-) -> np.ndarray:
+) -> Int64[np.ndarray, " size"]:
     """Return a random subset I of 0 ... length - 1 of about n indices, increasing (section B.1).
 
     **Arguments:** `q`: n^(-1/3) if None.
@@ -96,7 +97,9 @@ def subset(
     return np.concatenate([found[found < last[0]], last])
 
 
-def trimmed(indices: np.ndarray, length: int, n: int, tau: int) -> np.ndarray:
+def trimmed(
+    indices: Int[np.ndarray, " size"], length: int, n: int, tau: int
+) -> Int[np.ndarray, " trimmed"]:
     """Return the subset with | |I| - n | <= tau + 1 + n^(1/3), as the lemma has it.
 
     Indices are left out or added from the end, before the last tau + 1: shares of symbols further
@@ -115,10 +118,12 @@ def trimmed(indices: np.ndarray, length: int, n: int, tau: int) -> np.ndarray:
     return np.concatenate([inner, last])
 
 
-def path_average(p: Local, x: np.ndarray, symbols: int, tau: int) -> np.ndarray:
-    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})), (m,), float64.
+def path_average(
+    p: Statistic, x: Integer[np.ndarray, " T"], symbols: int, tau: int
+) -> Float64[np.ndarray, " m"]:
+    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})).
 
-    **Arguments:** `x`: (T,) integers below `symbols`.
+    **Arguments:** `x`: integers below `symbols`.
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
@@ -145,10 +150,10 @@ def path_average(p: Local, x: np.ndarray, symbols: int, tau: int) -> np.ndarray:
 
 
 @functools.lru_cache(32)
-def _block(p: Local, symbols: int, tau: int) -> Callable[..., Array]:
-    """Return the compiled sums of p over the rows of a block, (ROWS, m)."""
+def _block(p: Statistic, symbols: int, tau: int) -> Callable[..., Float[Array, "rows m"]]:
+    """Return the compiled sums of p over the rows of a block."""
 
-    def row(w: Array, before: Array) -> Array:
+    def row(w: Int[Array, " columns"], before: Int[Array, " symbols"]) -> Float[Array, " m"]:
         here = w[tau:]
         hits = (here[:, None] == jnp.arange(symbols)).astype(jnp.int32)
         seen = before + jnp.cumsum(hits, 0)
@@ -163,10 +168,10 @@ def _block(p: Local, symbols: int, tau: int) -> Callable[..., Array]:
 
 
 def simulate_soft(
-    p: Local,
-    x: Array,
+    p: Statistic,
+    x: Integer[np.ndarray, " T"],
     n: int,
-    key: jax.Array,
+    key: PRNGKeyArray,
     *,
     symbols: int,
     tau: int = 0,
@@ -178,7 +183,7 @@ def simulate_soft(
     The best of many subsets drawn as in section B.1, each cut or filled to the lemma's size. Time
     grows with T + candidates n.
 
-    **Arguments:** `p`: p(w, mu) at one position, see `Local`; `x`: (T,) integers; `n`: the size;
+    **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: integers; `n`: the size;
     `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets are
     drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
 

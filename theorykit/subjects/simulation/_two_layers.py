@@ -4,26 +4,30 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray, Real
 
-from theorykit.subjects.limit import Local, Transformer
+from theorykit.subjects import limit
+from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import first_layer_constants, two_layers
 from theorykit.subjects.simulation._one_layer import readout, together
-from theorykit.subjects.simulation._soft import SoftSimulation, simulate_soft
-
-Array = Any
+from theorykit.subjects.simulation._soft import SoftSimulation, Statistic, simulate_soft
 
 
-def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
+def first_layer(
+    f: Transformer,
+    w: Integer[Array | np.ndarray, "*batch suffix"],
+    mu: Float[Array | np.ndarray, "*batch symbols"],
+    i: Real[Array | np.ndarray, "*#batch"] | int,
+) -> Float[Array | np.ndarray, "*batch d"]:
     """Return q_f(w, mu, i), (..., d): y_i^(1) from the suffix and the shares so far (Lemma B.1).
 
     Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
     the largest, and logits taken from the largest of a symbol that occurs.
 
-    **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
-    `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
+    **Arguments:** `w`: symbols, the last one last, -1 before the string begins; `mu`: shares;
+    `i`: the position, from 1.
     """
     xp: Any = np if isinstance(mu, np.ndarray) else jnp
     number = lambda a: xp.asarray(a, mu.dtype)
@@ -32,7 +36,7 @@ def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
     Y = number(f.E)[token]
     back = w.shape[-1]
     for head in f.layers[0].heads:
-        values = head.phi.values if isinstance(head.phi, Local) else ()
+        values = head.phi.values if isinstance(head.phi, limit.Local) else ()
         phi = number(np.array([*values, *[0.0] * back])[:back][::-1])
         top = max(1.0, *values) if values else 1.0
         logits = number((f.E @ head.KQ @ f.E.T).T)[token]  # of a query, (..., key)
@@ -50,7 +54,7 @@ def first_layer(f: Transformer, w: Array, mu: Array, i: Array) -> Array:
     return _feed(f, 0, Y, xp)
 
 
-def _feed(f: Transformer, layer: int, Y: Array, xp: Any) -> Array:
+def _feed(f: Transformer, layer: int, Y: Any, xp: Any) -> Any:
     l = f.layers[layer]
     number = lambda a: xp.asarray(a, Y.dtype)
     inside = Y @ number(l.A).T + number(l.b)
@@ -58,8 +62,10 @@ def _feed(f: Transformer, layer: int, Y: Array, xp: Any) -> Array:
     return Y + hidden @ number(l.B).T
 
 
-def windows(x: np.ndarray, symbols: int, tau: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) at every position."""
+def windows(
+    x: Integer[np.ndarray, "*batch T"], symbols: int, tau: int
+) -> tuple[Integer[np.ndarray, "*batch T {tau}+1"], Float[np.ndarray, "*batch T {symbols}"]]:
+    """Return the suffix and the shares of symbols at every position of strings of integers."""
     T = x.shape[-1]
     padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
     w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1, axis=-1)
@@ -67,8 +73,8 @@ def windows(x: np.ndarray, symbols: int, tau: int) -> tuple[np.ndarray, np.ndarr
     return w, seen / np.arange(1, T + 1)[:, None]
 
 
-def soft_output(f: Transformer, x: Sequence[str]) -> np.ndarray:
-    """Return the last output of a two-layer transformer, (outputs,), in time linear in |x|.
+def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
+    """Return the last output of a two-layer transformer, in time linear in |x|.
 
     What `limit.forward` computes, through Lemma B.1.
 
@@ -78,8 +84,10 @@ def soft_output(f: Transformer, x: Sequence[str]) -> np.ndarray:
     return last_outputs(f, np.array(f.encode(x), int))
 
 
-def last_outputs(f: Transformer, x: np.ndarray) -> np.ndarray:
-    """Return the outputs at the last position of strings of integers (..., T), (..., outputs)."""
+def last_outputs(
+    f: Transformer, x: Integer[np.ndarray, "*batch T"]
+) -> Float[np.ndarray, "*batch outputs"]:
+    """Return the outputs of a two-layer transformer at the last position of strings of integers."""
     w, mu = windows(x, len(f.alphabet), f.locality or 0)
     y = first_layer(f, w, mu, np.arange(1, x.shape[-1] + 1))
     head = f.layers[1].heads[0]
@@ -89,8 +97,13 @@ def last_outputs(f: Transformer, x: np.ndarray) -> np.ndarray:
     return readout(f, y[..., -1, :] + mean @ head.V.T)
 
 
-def statistics(f: Transformer, w: Array, mu: Array, i: int) -> Any:
-    """Return the function (w, mu) -> (p_{f,1}, p_{f,2}) of the proof of Theorem 5.2, (1 + d,).
+def statistics(
+    f: Transformer,
+    w: Integer[np.ndarray, "T suffix"],
+    mu: Float[np.ndarray, "T symbols"],
+    i: int,
+) -> Statistic:
+    """Return the function (w, mu) -> (p_{f,1}, p_{f,2}) of the proof of Theorem 5.2.
 
     The weight exp(q_f(w, mu, T)^T K2^T Q2 q_f(last)) of a position in the second layer, and that
     times q_f / G_f, both over their largest weight.
@@ -102,7 +115,7 @@ def statistics(f: Transformer, w: Array, mu: Array, i: int) -> Any:
     direction = KQ @ y[-1]
     top = float((y @ direction).max())
 
-    def p(w: Array, mu: Array) -> Array:
+    def p(w: Int[Array, " suffix"], mu: Float[Array, " symbols"]) -> Float[Array, " m"]:
         q = first_layer(f, w, mu, i)
         weight = jnp.exp(q @ jnp.asarray(direction, q.dtype) - top)
         return jnp.concatenate([weight[None], weight * q / G])
@@ -128,7 +141,7 @@ def simulate_two_layers(
     g: Transformer,
     x: Sequence[str],
     n: int,
-    key: jax.Array,
+    key: PRNGKeyArray,
     candidates: int = 64,
 ) -> TwoLayerSimulation:
     """Return a string of about n symbols on which f and g differ little from x (Theorem 5.2).
@@ -147,7 +160,7 @@ def simulate_two_layers(
     w, mu = windows(symbols, size, tau)
     parts = [statistics(t, w, mu, len(symbols)) for t in (f, g)]
 
-    def p(w: Array, mu: Array) -> Array:
+    def p(w: Int[Array, " suffix"], mu: Float[Array, " symbols"]) -> Float[Array, " m"]:
         token = (w[-1] == jnp.arange(size)).astype(mu.dtype)
         return jnp.concatenate([token, *(part(w, mu) for part in parts)])
 

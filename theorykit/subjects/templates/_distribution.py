@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Array, Float, Int, Int32, Int64, PRNGKeyArray
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.templates._template import (
@@ -20,19 +21,17 @@ from theorykit.subjects.templates._template import (
     wildcards,
 )
 
-Array = Any
-
 
 class Samples(NamedTuple):
     """Strings with labels.
 
-    **Fields:** `x`, token ids (n, k), int32; `y`, labels (n,), floats or token ids; `template`,
-    (n,), which one each was made from.
+    **Fields:** `x`, token ids; `y`, labels, floats or token ids; `template`, which one each string
+    was made from.
     """
 
-    x: Array
-    y: Array
-    template: Array
+    x: Int32[Array, "n length"]
+    y: Float[Array, " n"] | Int32[Array, " n"]
+    template: Int[Array, " n"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +150,8 @@ class Distribution:
         last = (after or self).alphabet.stop
         return dataclasses.replace(self, symbols=symbols, first=max(last, self.alphabet.stop))
 
-    def codes(self) -> np.ndarray:
-        """Return the templates as ids (r, k), int64: wildcards are -1, -2, ..."""
+    def codes(self) -> Int64[np.ndarray, "templates length"]:
+        """Return the templates as ids: wildcards are -1, -2, ..."""
         number = {s: i for i, s in enumerate(self.tokens)}
         rows = []
         for t in self.templates:
@@ -160,7 +159,7 @@ class Distribution:
             rows.append([-1 - own.index(s) if s in own else number[s] for s in t.symbols])
         return np.array(rows)
 
-    def sample(self, key: Array, n: int) -> Samples:
+    def sample(self, key: PRNGKeyArray, n: int) -> Samples:
         """Return n independent samples; a function of the key, traced if it is.
 
         **Raises:** `ValueError` for fewer than one sample.
@@ -189,7 +188,7 @@ class Distribution:
             y = fill(jnp.asarray(labels, jnp.int32)[which, None])[:, 0]
         return Samples(x, y, which)
 
-    def _labels(self) -> np.ndarray:
+    def _labels(self) -> Float[np.ndarray, " templates"] | Int[np.ndarray, " templates"]:
         number = {s: i for i, s in enumerate(self.tokens)}
         if not isinstance(self.templates[0].label, str):
             return np.array([float(t.label) for t in self.templates])  # type: ignore[arg-type]
@@ -229,8 +228,8 @@ def _kind(template: Template) -> str | None:
     return "number"
 
 
-def injective(key: Array, n: int, count: int, size: int) -> Array:
-    """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1; size >= count.
+def injective(key: PRNGKeyArray, n: int, count: int, size: int) -> Int32[Array, "{n} count"]:
+    """Return n uniform injective maps of `count` or, if less, `size` things into 0, ..., size - 1.
 
     The j-th value is the u-th of those that are left, u uniform: as many are skipped as were taken
     below it.

@@ -46,14 +46,13 @@ class Tiny(nnx.Module):
         return jnp.tanh(self.table[...][x]) @ self.head[...]
 
 
-def small(**options):
-    """A fit of `Tiny` on `Shift`."""
-    make, task, optimizer = (
-        options.pop(*pair)
-        for pair in (("make", Tiny), ("task", Shift()), ("optimizer", optax.adam(0.02)))
-    )
-    sizes = dict(steps=30, every=10, batch=8, length=4, seeds=3, progress=False)
-    return training.fit(make, task, optimizer, **sizes | options)
+def small(make=Tiny, problem=None, optimizer=None, *, task=None, evaluate=None, **options):
+    """A fit of `Tiny`, on `Shift` or what is given."""
+    sizes = {name: options.pop(name, size) for name, size in dict(length=4, batch=8).items()}
+    if problem is None:
+        problem = training.OnTask(task or Shift(), **sizes, evaluate=evaluate)
+    few = dict(steps=30, every=10, seeds=3, progress=False)
+    return training.fit(make, problem, optimizer or optax.adam(0.02), **few | options)
 
 
 def equal(one, other):

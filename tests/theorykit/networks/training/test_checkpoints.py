@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from filelock import FileLock
 from flax import nnx
 
 from theorykit.networks import training
@@ -116,7 +117,7 @@ X, Y = np.ones((4, 3), int), np.ones((4, 3, 5), np.float32)
         [dict(optimizer=optax.adam(jnp.asarray(r))) for r in (0.1, 1.0)],
         [dict(make=functools.partial(Scaled, scale=s)) for s in (1.0, 2.0)],
         [
-            dict(task=None, data=(X, Y), loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum())
+            dict(problem=training.OnData(X, Y, loss=lambda o, y, w=w: ((o - y) ** 2 * w).sum()))
             for w in (np.ones(5), np.arange(5.0))
         ],
     ],
@@ -128,13 +129,11 @@ def test_a_folder_knows_numbers_that_are_not_in_the_code(tmp_path, one, other):
 
 
 def test_a_folder_has_one_owner(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
     folder = tmp_path / "fit"
     small(folder=folder, steps=1)
-    with (folder / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with pytest.raises(ValueError, match="another process is training in"):
-            small(folder=folder, steps=1)
+    in_use = pytest.raises(ValueError, match="another process is training in")
+    with FileLock(folder / "lock"), in_use:
+        small(folder=folder, steps=1)
     small(folder=folder, steps=1)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("")

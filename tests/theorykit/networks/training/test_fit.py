@@ -108,21 +108,12 @@ def test_full_batch_descent_follows_the_tangent_kernel_for_a_linear_network():
     draw = np.random.default_rng(0)
     x, y = draw.normal(size=(6, 3)).astype("float32"), draw.normal(size=(6, 2)).astype("float32")
     rate, steps = 0.3, 20
-    fit = training.fit(
-        Linear,
-        data=(x, y),
-        optimizer=optax.sgd(rate),
-        steps=steps,
-        every=1,
-        seeds=2,
-        evaluate={"half": (x[:3], y[:3])},
-        progress=False,
-    )
+    data = training.OnData(x, y, evaluate={"half": (x[:3], y[:3])})
+    options = dict(seeds=2, progress=False)
+    fit = training.fit(Linear, data, optax.sgd(rate), steps=steps, every=1, **options)
     for seed in range(2):
         # From the state after the first chunk on, since the fit keeps none before it.
-        one = training.fit(
-            Linear, data=(x, y), optimizer=optax.sgd(rate), steps=1, seeds=2, progress=False
-        )
+        one = training.fit(Linear, training.OnData(x, y), optax.sgd(rate), steps=1, **options)
         f = x @ np.asarray(one.network(seed).w[...])
         for _ in range(steps - 1):
             f = f - rate / 6 * (x @ x.T) @ (f - y)
@@ -188,8 +179,9 @@ def test_divergence_says_where():
         (dict(every=-3), "every is a whole number of at least 1, got -3"),
         (dict(seeds=0), "seeds is how many, at least 1"),
         (dict(seeds=[1, 1]), r"different numbers of at least 0; got \[1, 1\]"),
-        (dict(task=None), "either a task or data"),
-        (dict(optimizer=None), "takes an optimizer"),
+        (dict(problem=Shift()), r"fit\(make, OnTask\(Shift\(...\)\), optimizer\)"),
+        (dict(problem=DATA), r"fit\(make, OnData\(x, y\), optimizer\)"),
+        (dict(problem=3), r"problem is OnTask\(task, ...\) or OnData\(x, y, ...\), not int"),
         (dict(steps="3"), "steps is a whole number of at least 1, got '3'"),
         (dict(seeds="31"), "seeds is how many"),
         (dict(key=2**32), r"a number from 0 to 2\^32 - 1"),
@@ -199,8 +191,6 @@ def test_divergence_says_where():
         (dict(stop=lambda m: bool(m["loss"] < 1)), "stop is compiled"),
         (dict(evaluate=[4]), "evaluate is a dictionary"),
         (dict(evaluate={"a": dict(batch=2.5)}), r"the batch of evaluate\['a'\] is a whole"),
-        (dict(task=None, data=DATA, evaluate={"data": DATA}), 'no set named "data"'),
-        (dict(task=None, data=(np.full((3, 2), np.nan), np.ones(3))), "inputs of data must be fin"),
         (dict(train="head"), 'train is "all", "readout" or a function of a path, got \'head\''),
         (dict(train=lambda path: False), "selects none"),
         (dict(evaluate={"a": dict(size=3)}), r"evaluate\['a'\] takes length and batch"),
@@ -209,14 +199,37 @@ def test_divergence_says_where():
             "stop asks for the metric '5/accuracy'; evaluate gives",
         ),
         (dict(stop=lambda m: m["loss"]), "stop returns one bool"),
-        (dict(loss=lambda out, y: 0.0), "loss goes with data"),
-        (dict(task=None, data=(np.ones((3, 2)), np.ones(4))), "same number of examples"),
-        (dict(task=None, data=(np.ones((3, 2), int), np.ones(3))), "a target has the shape"),
+        (dict(task=object()), "a task has the method sample, which this object lacks"),
+        (
+            dict(problem=training.OnData(np.ones((3, 2), int), np.ones(3))),
+            "a target has the shape",
+        ),
     ],
 )
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         small(**options)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "message"),
+    [
+        (*DATA, dict(evaluate={"data": DATA}), 'no set named "data"'),
+        (
+            *DATA,
+            dict(evaluate={"a": dict(length=3)}),
+            r"evaluate\['a'\] is a pair \(x, y\), got dict",
+        ),
+        (*DATA, dict(minibatch=0), "minibatch is a whole number of at least 1"),
+        (np.full((3, 2), np.nan), np.ones(3), {}, "inputs of data must be finite"),
+        (np.ones((3, 2)), np.ones(4), {}, "same number of examples"),
+        (np.ones((3, 2)), 1j * np.ones(3), {}, "targets of data are real"),
+        (np.ones(3), np.ones(3), dict(each=True), "same number of examples"),
+    ],
+)
+def test_data_that_are_refused(x, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        training.OnData(x, y, **options)
 
 
 def test_a_network_fits_the_task():
@@ -264,7 +277,7 @@ SHARDED = """
     for a, b in zip(jax.tree.leaves(again.state), jax.tree.leaves(four.state)):
         assert np.array_equal(a, b)
     x, y = np.arange(8).reshape(8, 1) % 5, np.ones((8, 1, 5), "float32")
-    both = [small(task=None, data=(x, y), seeds=2, mesh=m) for m in (None, mesh)]
+    both = [small(problem=training.OnData(x, y), seeds=2, mesh=m) for m in (None, mesh)]
     np.testing.assert_allclose(*(f.history["loss"] for f in both), atol=1e-5)
     with pytest.raises(ValueError, match="3 seeds do not divide over the 2 devices"):
         small(mesh=mesh)
@@ -301,18 +314,15 @@ def test_each_seed_may_have_data_of_its_own():
     x, y = rng.normal(size=(2, 5, 2)).astype(np.float32), rng.normal(size=(2, 5)).astype(np.float32)
     make = lambda rngs: nets.MLP(features=2, width=4, depth=1, rngs=rngs)
     options = dict(optimizer=optax.sgd(0.1), steps=3, every=3, progress=False)
-    both = training.fit(
-        make, data=(x, y), evaluate={"own": (x, y)}, each=True, seeds=[0, 1], **options
-    )
+    data = training.OnData(x, y, each=True, evaluate={"own": (x, y)})
+    both = training.fit(make, data, seeds=[0, 1], **options)
     for seed in (0, 1):
-        alone = training.fit(make, data=(x[seed], y[seed]), seeds=[seed], **options)
+        alone = training.fit(make, training.OnData(x[seed], y[seed]), seeds=[seed], **options)
         found = both.history["loss"][-1, seed]
         assert found == pytest.approx(alone.history["loss"][-1, 0], rel=1e-5)
         assert both.history["own/loss"][-1, seed] == pytest.approx(found, rel=1e-5)
     with pytest.raises(ValueError, match="first axis of data is one of 3 seeds, not 2"):
-        training.fit(make, data=(x, y), each=True, seeds=3, **options)
-    with pytest.raises(ValueError, match="each goes with data"):
-        training.fit(make, Shift(), each=True, **options)
+        training.fit(make, data, seeds=3, **options)
 
 
 def test_a_minibatch_is_of_the_data_and_as_large():
@@ -320,8 +330,8 @@ def test_a_minibatch_is_of_the_data_and_as_large():
     make = lambda rngs: nnx.Linear(1, 1, use_bias=False, rngs=rngs)
     x, y = np.ones((2, 3, 1), np.float32), np.arange(6.0, dtype=np.float32).reshape(2, 3, 1)
     run = lambda **options: training.fit(
-        make, data=(x, y), each=True, optimizer=optax.sgd(1.0), steps=4, every=1, seeds=2,
-        progress=False, **options,
+        make, training.OnData(x, y, each=True, **options), optax.sgd(1.0), steps=4, every=1,
+        seeds=2, progress=False,
     )  # fmt: skip
     one = run(minibatch=1)
     ends = np.stack([np.ravel(one.network(i).kernel[...]) for i in range(2)]).ravel()
@@ -330,5 +340,3 @@ def test_a_minibatch_is_of_the_data_and_as_large():
     assert np.allclose(np.ravel(whole.network(0).kernel[...]), y[0].mean())
     # The loss that is reported is that of all the data.
     assert np.isclose(one.history["loss"][-1][0], 0.5 * ((ends[0] - y[0]) ** 2).mean())
-    with pytest.raises(ValueError, match="minibatch goes with data"):
-        training.fit(make, object(), optax.sgd(1.0), minibatch=2)

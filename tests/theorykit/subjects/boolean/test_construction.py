@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from theorykit.proofs_numeric.sharper.chain import chain
+from theorykit.proofs_numeric.sharper.cot_construction import chain
 from theorykit.subjects import boolean, sharpness
 
 

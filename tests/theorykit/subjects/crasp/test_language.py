@@ -64,13 +64,13 @@ def test_values_are_the_interpreters_everywhere(seed):
 
 
 def test_padding_and_compiling_change_nothing(monkeypatch):
-    from theorykit.subjects.crasp import _evaluate
+    from theorykit.subjects.crasp import _run
 
     p = crasp.load("dyck1")
     strings = words("()", 6)
     slow = p.accepts(strings)
-    monkeypatch.setattr(_evaluate, "WORTH_COMPILING", 0)
-    monkeypatch.setattr(_evaluate, "CHUNK", 50)
+    monkeypatch.setattr(_run, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(_run, "CHUNK", 50)
     assert (p.accepts(strings) == slow).all()
     assert p.accepts("(())") is True
     assert p.accepts(("(", ")", ")")) is False

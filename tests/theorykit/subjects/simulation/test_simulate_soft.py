@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from theorykit.claims import float64
 from theorykit.subjects import limit, simulation
+from theorykit.subjects.simulation import windows
 from theorykit.subjects.simulation._soft import chain, trimmed
-from theorykit.subjects.simulation._two_layers import windows
 
 KEY = jax.random.key(0)
 

@@ -1,0 +1,94 @@
+"""Figure 1: samples to carry a trained network over to longer inputs, at the size of a laptop.
+
+`theorykit experiment capture NAME` runs the same and draws it. Sizes, budgets and the readings of
+the tasks that the paper leaves open are in `theorykit.experiments.capture` and `theorykit.tasks`.
+"""
+
+import numpy as np
+
+from theorykit import claim
+from theorykit.checks import experiment
+from theorykit.common.keys import seed_of
+
+
+def exponent(name):
+    """Return the measure: the exponent of the samples in log(T / T0), a seed."""
+
+    def measure(key, progress):
+        from theorykit.experiments import Setting, capture
+
+        plan = capture.PLANS[name]["cpu"]
+        found = capture.adapt(plan, Setting("cpu", seed=seed_of(key)))
+        return np.array(capture.growth(plan.lengths, plan.first, found["samples"])["log"]["values"])
+
+    return measure
+
+
+def proportional(name):
+    """Return the exponent in log(T / T0) that growth in proportion to T - T0 has on the lengths."""
+    from theorykit.experiments import capture
+
+    plan = capture.PLANS[name]["cpu"]
+    return capture.growth(plan.lengths, plan.first, np.ones((len(plan.lengths), 1)))["linear"]
+
+
+def slower(name):
+    """Samples grow more slowly than in proportion to T - T0; control: faster."""
+    linear = proportional(name)
+    return experiment(measure=exponent(name), at_most=linear, control=dict(at_least=linear))
+
+
+def faster(name):
+    """Samples grow faster than in proportion to T - T0; control: more slowly."""
+    linear = proportional(name)
+    return experiment(measure=exponent(name), at_least=linear, control=dict(at_most=linear))
+
+
+@claim(
+    "capture.fig1.induction",
+    ref="Fig. 1, Sec. 6",
+    statement=r"P(T) \sim \log(T / T_0) \text{ for the induction head}",
+    tier="slow",
+)
+def induction_is_captured():
+    """Samples to re-reach 95% accuracy up to 4 T0 grow more slowly than in proportion to T - T0.
+
+    Their exponent in log(T / T0), 1 for a logarithm, is below that of a line. Control: above.
+    """
+    return slower("induction")
+
+
+@claim(
+    "capture.fig1.sorting",
+    ref="Fig. 1, Sec. 6",
+    statement=r"P(T) \sim \log(T / T_0) \text{ for sorting}",
+    tier="slow",
+)
+def sorting_is_captured():
+    """The same for sorting, up to 4 T0. Control: faster than T - T0."""
+    return slower("sorting")
+
+
+@claim(
+    "capture.fig1.spp",
+    ref="Fig. 1, Sec. 6",
+    statement=r"P(T) \text{ grows faster than linearly for shortest paths}",
+    tier="slow",
+)
+def shortest_paths_are_not_captured():
+    """Samples to re-reach 60% of graphs without an error, up to 2 T0, grow faster than T - T0.
+
+    Control: more slowly.
+    """
+    return faster("spp")
+
+
+@claim(
+    "capture.fig1.mincut",
+    ref="Fig. 1, Sec. 6",
+    statement=r"P(T) \text{ grows faster than linearly for minimum cuts}",
+    tier="slow",
+)
+def minimum_cuts_are_not_captured():
+    """The same for minimum cuts. Control: more slowly than T - T0."""
+    return faster("mincut")

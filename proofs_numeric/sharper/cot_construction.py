@@ -1,0 +1,104 @@
+"""Theorems 7, 8 and 16: parity by a chain of thought, its construction."""
+
+import itertools
+from fractions import Fraction
+
+import jax.numpy as jnp
+
+from theorykit import claim
+from theorykit.checks import exhaustive, inequality
+from theorykit.checks.domains import inputs, reals
+from theorykit.subjects.boolean import lookup
+
+
+def attend(T, row, values):
+    """Return the mean of values under row's attention: (T + 1)^2 where encodings agree, else 1."""
+    n = len(values)
+    weights = [(T + 1) * (T + 1) if (row - j) % T == 0 else 1 for j in range(n)]
+    total = sum(weights)
+    return sum(Fraction(w, total) * v for w, v in zip(weights, values, strict=True))
+
+
+def chain(x, cls=0):
+    """Return the answers of the chain of thought, in exact arithmetic.
+
+    `boolean.ParityChain` is the same network; a test holds one against the other.
+    """
+    T = len(x)
+    sequence = [*x, cls]
+    for _ in range(T):
+        mixed = [attend(T, i, sequence) for i in range(len(sequence))]
+        found = [lookup(2, z) for z in mixed]
+        even = attend(T, len(sequence) - 1, found)
+        sequence.append(0 if 2 * even > 1 else 1)
+    return sequence[T + 1 :]
+
+
+def words(longest):
+    """Return all words of bits up to a length."""
+    return [w for T in range(1, longest + 1) for w in itertools.product((0, 1), repeat=T)]
+
+
+@claim(
+    "sharper.16.cot",
+    ref="Theorem 16, appendix G",
+    statement=r"y_t = x_t \oplus y_{t-1}, \quad t = 1, \dots, T,\ \text{by one degree-2 network "
+    r"with encodings of period } T",
+)
+def parity():
+    """The chain gives the parity of every prefix, at every input of up to 5 bits. Exact.
+
+    Control: the output position's bit is 1 at the start.
+    """
+    holds = lambda cls: lambda x: chain(x, cls) == [sum(x[: t + 1]) % 2 for t in range(len(x))]
+    return exhaustive(predicate=holds(0), universe=words(5), control=dict(predicate=holds(1)))
+
+
+@claim(
+    "sharper.16.cot.norm",
+    ref="Theorem 16, proof",
+    statement=r"\|W_1^{CoT}\|^2 \le \|W_1(d = 2, s = 1)\|^2",
+    expect="refuted",
+)
+def norm():
+    """One network for all T steps needs a score for each of T encodings: T l^2 against 2 l^2.
+
+    The proof counts the entry of the current position alone, so its weights would change with the
+    step. Members are T, in units of l^2. Control: at most half as much.
+    """
+    scores = lambda T: sum(1 for i in range(T) for j in range(T) if i == j)
+    return exhaustive(
+        predicate=lambda T: scores(T) <= 2,
+        universe=range(1, 9),
+        control=dict(predicate=lambda T: scores(T) <= 1),
+    )
+
+
+@claim(
+    "sharper.16.cot.norm.repaired",
+    ref="Theorem 16, proof",
+    statement=r"W_{tt} - W_{tu} \ge \ell \text{ for all } t \ne u \Rightarrow "
+    r"\|W\|^2 \ge (T - 1) \ell^2",
+    repairs="sharper.16.cot.norm",
+)
+def norm_repaired():
+    """No other scores do better by more than one l^2, so the norm is linear in T.
+
+    Row by row: the least norm of w_t - w_u >= l is l^2 (1 - 1/T), at w_t = l (1 - 1/T) and -l / T
+    elsewhere. Control: T l^2.
+    """
+
+    def margin(W):
+        others = jnp.where(jnp.eye(W.shape[0], dtype=bool), -jnp.inf, W).max(1)
+        return jnp.maximum((jnp.diag(W) - others).min(), 0.0)
+
+    bound = lambda k: lambda W: (W.shape[0] - k) * margin(W) ** 2
+    return inequality(
+        lhs=bound(1),
+        rhs=lambda W: (W**2).sum(),
+        over=inputs(W=reals("T T"), T=(2, 3, 5)),
+        cases=64,
+        starts=24,
+        steps=200,
+        control=dict(lhs=bound(0)),
+    )

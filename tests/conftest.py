@@ -1,0 +1,146 @@
+"""Holds every function against the shapes in its annotations, while tests run.
+
+A function whose annotations hold jaxtyping types is called first. What it raises stands: many
+functions refuse a wrong shape with a sentence of their own. Once it has returned, its arguments
+and its result are checked, one name of a dimension being one size throughout the call. What runs
+under `jit`, `vmap` or `scan` is checked on the values that JAX traces it with. A dataclass is
+checked when one is made. All other annotations are the type checker's.
+"""
+
+import ast
+import dataclasses
+import functools
+import inspect
+import sys
+import typing
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
+
+import jaxtyping
+import pytest
+
+try:
+    from beartype import BeartypeConf
+    from beartype.door import is_bearable
+
+    AS_MYPY = BeartypeConf(is_pep484_tower=True)  # an int is a float
+except ImportError:  # where only what users install is there, as with the oldest JAX
+    is_bearable = None
+
+
+class ShapeError(AssertionError):
+    """A value is not what its annotation says: a mistake in the package, which no test expects."""
+
+
+def states_shapes(hint: object) -> bool:
+    """Return whether a jaxtyping type stands somewhere in an annotation."""
+    if isinstance(hint, type) and issubclass(hint, (jaxtyping.AbstractArray, jaxtyping.PyTree)):
+        return True
+    return any(map(states_shapes, hint if isinstance(hint, list) else typing.get_args(hint)))
+
+
+def checked(function):
+    """Return a function that checks its arguments and its result; itself if it states no shape."""
+    hints = {n: h for n, h in function.__annotations__.items() if states_shapes(h)}
+    if not hints:
+        return function
+    signature = inspect.signature(function)
+    several = {
+        p.name: tuple if p.kind is p.VAR_POSITIONAL else dict.values
+        for p in signature.parameters.values()
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+    def hold(*values):
+        __tracebackhide__ = True
+        named = dict(zip(["return", *signature.parameters], values, strict=True))
+        for name, hint in hints.items():
+            for value in several.get(name, lambda one: [one])(named[name]):
+                if not is_bearable(value, hint, conf=AS_MYPY):
+                    raise ShapeError(
+                        f"{function.__module__}.{function.__qualname__}: `{name}` is not {hint}, "
+                        f"but {_shown(value)}."
+                    )
+
+    # In the scope of `jaxtyped`, "{n}" is an argument in the name of a dimension.
+    named = [
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY)
+        for n in ("returned", *signature.parameters)
+    ]
+    hold.__signature__ = inspect.Signature(named)
+    hold = jaxtyping.jaxtyped(typechecker=None)(hold)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        __tracebackhide__ = True
+        result = function(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        hold(result, *bound.arguments.values())
+        return result
+
+    return call
+
+
+def _shown(value):
+    shape = f" of {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else ""
+    return f"{type(value).__name__}{shape}: {value!r:.200}"
+
+
+def checked_fields(cls):
+    """Return a class whose fields, if it is a dataclass, are checked when an instance is made."""
+    if dataclasses.is_dataclass(cls) and "__init__" in vars(cls):
+        cls.__init__ = checked(cls.__init__)
+    return cls
+
+
+class _Decorate(ast.NodeTransformer):
+    """Decorates functions innermost, below `jit` and the like, and classes outermost."""
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        node.decorator_list.append(ast.copy_location(ast.Name("__checked__", ast.Load()), node))
+        return node
+
+    def visit_ClassDef(self, node):
+        self.generic_visit(node)
+        node.decorator_list.insert(0, ast.copy_location(ast.Name("__fields__", ast.Load()), node))
+        return node
+
+
+class _Loader(SourceFileLoader):
+    def get_code(self, fullname):
+        source = self.get_data(self.path)
+        if b"jaxtyping" not in source:
+            return super().get_code(fullname)  # from its cache
+        return compile(_Decorate().visit(ast.parse(source)), self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module):
+        module.__checked__, module.__fields__ = checked, checked_fields
+        super().exec_module(module)
+
+
+class Finder(MetaPathFinder):
+    """Finds the modules of a package as Python would, and has their functions checked."""
+
+    def __init__(self, package: str):
+        self.package = package
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname.split(".")[0] != self.package:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+assert "theorykit" not in sys.modules, "theorykit was imported before its shapes could be checked"
+if is_bearable is not None:
+    sys.meta_path.insert(0, Finder("theorykit"))
+
+
+@pytest.fixture
+def shapes():
+    """This module: pytest alone knows its name."""
+    return sys.modules[__name__]

@@ -1,0 +1,100 @@
+"""How a claim is run: its check, then its control, and what the two say together."""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theorykit.common.errors import explain
+from theorykit.results import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from theorykit.checks import Check
+
+Progress = Callable[[float], None]
+"""Called with the share of a claim's run that is done, from 0 to 1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """What came of an attempt to break a claim.
+
+    **Fields:** `outcome` of its check; `control`, the verdict of its control, None if it has none
+    or the check failed before; `tried`, one line that says what was tried.
+    """
+
+    outcome: Outcome
+    control: Verdict | None = None
+    tried: str = ""
+
+    def weighed(self) -> tuple[Verdict, str]:
+        """Return the claim's verdict and a note: it holds only if its control was refuted."""
+        found, control = self.outcome, self.control
+        if found.verdict != Verdict.holds or control == Verdict.refuted:
+            return found.verdict, found.note
+        if control is None:
+            why = (
+                "There is no control, so nothing shows that the check could have failed; give a "
+                "false neighbour, as in control=dict(rhs=...)."
+            )
+        else:
+            why = (
+                f"The control was not refuted ({control}), so nothing shows that this check finds "
+                "what is false; if the control is true, choose a falser one."
+            )
+        return Verdict.inconclusive, f"{why} {found.note}".strip()
+
+
+def attempt(
+    id: str, build: Callable[[], "Check"], file: Path, seed: int, progress: Progress
+) -> Attempt:
+    """Try to break a claim, then its control.
+
+    Random numbers depend on `id` and `seed` only. Whatever goes wrong inside is an outcome with
+    the verdict `error`, whose note names a line of `file`.
+    """
+    import jax
+
+    from theorykit.checks import Trial
+
+    control: Verdict | None = None
+    tried = ""
+    with float64():
+        try:
+            check = _checked(id, build())
+            tried = check.tried()
+            key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stable_hash(id))
+            memory: dict = {}
+            first = lambda share: progress(0.7 * share)
+            second = lambda share: progress(0.7 + 0.3 * share)
+            outcome = check.test(Trial(jax.random.fold_in(key, 0), False, memory, first))
+            false = check.controlled()
+            if false is not None:
+                trial = Trial(jax.random.fold_in(key, 1), True, memory, second)
+                control = false.test(trial).verdict
+        # A claim that calls sys.exit must not end the run, least of all with exit code 0.
+        except (Exception, SystemExit) as error:
+            outcome = Outcome(Verdict.error, note=explain(error, file))
+    return Attempt(outcome, control, tried)
+
+
+def float64() -> AbstractContextManager[Any]:
+    """Return a scope, of this thread only, in which JAX computes in float64."""
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def stable_hash(text: str) -> int:
+    """Return 32 bits of the text's SHA-256: the same in every process."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def _checked(id: str, check: Any) -> "Check":
+    from theorykit.checks import Check, ClaimError
+
+    if not isinstance(check, Check):
+        raise ClaimError(f"{id} returns {type(check).__name__}, not a check.")
+    return check

@@ -1,0 +1,107 @@
+"""Where claims are kept as they are declared."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theorykit.claims._claim import TIERS, Claim
+from theorykit.results import Verdict
+
+if TYPE_CHECKING:
+    from theorykit.checks import Check
+
+
+class ClashingIds(ValueError):
+    """Two claims have one id."""
+
+
+class Registry:
+    """Claims by id, in the order in which they were declared."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, Claim] = {}
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self._claims.values())
+
+    def add(self, claim: Claim) -> None:
+        """Add a claim, or put it in the place of the one that the same line declared before.
+
+        **Raises:** `ClashingIds` if a claim of another place has its id.
+        """
+        known = self._claims.get(claim.id)
+        # A module that is imported again registers the same place again.
+        if known is not None and known.place != claim.place:
+            raise ClashingIds(
+                f"two claims have the id {claim.id}: {known.place} and {claim.place}; rename one."
+            )
+        self._claims[claim.id] = claim
+
+    def declared_in(self, file: Path) -> list[Claim]:
+        """Return the claims that are written in a file, given by its resolved path."""
+        return [c for c in self if c.file == file]
+
+    def forget(self, file: Path) -> None:
+        """Drop the claims that are written in a file."""
+        for claim in self.declared_in(file):
+            del self._claims[claim.id]
+
+
+REGISTRY = Registry()
+"""The registry that `@claim` writes to: the one place that knows what was declared."""
+
+
+def claim(
+    id: str,
+    *,
+    ref: str = "",
+    statement: str = "",
+    assumptions: Iterable[str] = (),
+    expect: str = "holds",
+    tier: str = "fast",
+    paper: str | None = None,
+    repairs: str | None = None,
+) -> Callable[[Callable[[], "Check"]], Claim]:
+    r"""Register a claim; decorates a function without arguments that returns its check.
+
+    The function's docstring is the statement in words. It runs inside a float64 scope, and only
+    when the claim does.
+
+    **Arguments:** `id`: its first part names the paper unless `paper` does; `<id>.repaired`
+    repairs `<id>` unless `repairs` says otherwise; `expect`: the recorded verdict, "holds",
+    "refuted" or "inconclusive"; `tier`: "fast" or "slow".
+
+    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
+    """
+    if not isinstance(id, str) or not id:
+        raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
+    if expect not in ("holds", "refuted", "inconclusive"):
+        raise ValueError(
+            f"claim {id}: expect is 'holds', 'refuted' or 'inconclusive', not {expect!r}."
+        )
+    if tier not in TIERS:
+        raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
+    if isinstance(assumptions, str):
+        assumptions = (assumptions,)
+    if repairs is None and id.endswith(".repaired"):
+        repairs = id.removesuffix(".repaired")
+
+    def register(build: Callable[[], "Check"]) -> Claim:
+        if not hasattr(build, "__code__"):
+            raise ValueError(f"claim {id} decorates {build!r}, which is not a function.")
+        made = Claim(
+            id=id,
+            paper=id.split(".")[0] if paper is None else paper,
+            ref=ref,
+            statement=statement,
+            assumptions=tuple(assumptions),
+            expect=Verdict(expect),
+            tier=tier,
+            words=" ".join((build.__doc__ or "").split()),
+            repairs=repairs,
+            build=build,
+        )
+        REGISTRY.add(made)
+        return made
+
+    return register

@@ -1,0 +1,99 @@
+"""A plan: a problem, networks, an optimizer and a budget, the same in every experiment."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from theorykit.experiments._experiment import Setting
+
+
+@dataclasses.dataclass(frozen=True)
+class Adam:
+    """Adam, or AdamW if weights decay, at a rate that may fall to 0 over the steps.
+
+    **Fields:** `rate`; `falling`: None, "linear" or "cosine"; `warmup`: steps in which the rate
+    rises from 0, before a linear fall; `decay`: of the weights.
+
+    **Raises:** `ValueError` for another way to fall, or a warmup without a linear fall.
+    """
+
+    rate: float = 1e-3
+    falling: str | None = None
+    warmup: int = 0
+    decay: float = 0.0
+
+    def __post_init__(self):
+        if self.falling not in (None, "linear", "cosine"):
+            raise ValueError(f"a rate falls as 'linear' or 'cosine', not {self.falling!r}.")
+        if self.warmup and self.falling != "linear":
+            raise ValueError("a warmup goes with a rate that falls linearly.")
+
+    def __call__(self, steps: int) -> Any:
+        """Return the transformation of optax for a training of so many steps."""
+        import optax
+
+        rate: Any = self.rate
+        if self.falling == "cosine":
+            rate = optax.cosine_decay_schedule(self.rate, steps)
+        elif self.falling == "linear":
+            fall = optax.linear_schedule(self.rate, 0.0, steps - self.warmup)
+            rise = optax.linear_schedule(0.0, self.rate, max(self.warmup, 1))
+            rate = optax.join_schedules([rise, fall], [self.warmup])
+        return optax.adamw(rate, weight_decay=self.decay) if self.decay else optax.adam(rate)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is trained, with which networks, how, and for how long.
+
+    **Fields:**
+
+    - `problem`: `training.OnTask` (a task, with length and batch) or `training.OnData`.
+    - `network`: options of `nets.Transformer`, beside those that the task asks for; or a function
+      of `nnx.Rngs` that makes another network.
+    - `optimizer`: `Adam`, or another function of the number of steps that prints its settings.
+    - `steps`, at most; `every`: how many steps lie between two evaluations; `seeds`: how many
+      networks train side by side; `stop`: when one has trained enough, as `training.reaches`.
+    """
+
+    problem: Any
+    network: Mapping[str, Any] | Callable[[Any], Any]
+    optimizer: Callable[[int], Any] = Adam()
+    steps: int = 1000
+    every: int = 100
+    seeds: int = 4
+    stop: Callable[[dict[str, Any]], Any] | None = None
+
+    def make(self, rngs: Any) -> Any:
+        """Return a network at its start."""
+        from theorykit.networks.nets import Transformer
+
+        if not isinstance(self.network, Mapping):
+            return self.network(rngs)
+        needed = getattr(getattr(self.problem, "task", None), "options", {})
+        return Transformer(**{**needed, **self.network}, rngs=rngs)
+
+    def train(
+        self,
+        setting: Setting,
+        *where: str,
+        start: Any = None,
+        config: Mapping[str, Any] | None = None,
+        progress: bool = False,
+    ) -> Any:
+        """Train all seeds, and return the `training.Fit`; a killed run goes on where it was.
+
+        **Arguments:** `where`: a folder of this training's own inside the run's; `start`: an
+        earlier fit, whose networks train on; `config`: what else the numbers depend on; `progress`:
+        whether a bar is shown.
+        """
+        from theorykit.networks.training import fit
+
+        facts = {"optimizer": repr(self.optimizer), **(config or {})}
+        if isinstance(self.network, Mapping):
+            facts["network"] = repr(dict(self.network))
+        return fit(
+            self.make, self.problem, self.optimizer(self.steps), steps=self.steps,
+            every=self.every, seeds=self.seeds, stop=self.stop, key=setting.seed, start=start,
+            folder=setting.at(*where), config=facts, progress=progress,
+        )  # fmt: skip

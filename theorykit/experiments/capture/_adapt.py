@@ -1,0 +1,113 @@
+"""What it costs to carry a trained network over to longer inputs, and how that grows."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from theorykit.experiments import Adam, Mean, Plan, Setting, judged
+from theorykit.networks.tasks import Task
+
+
+@dataclasses.dataclass(frozen=True)
+class Adaptation:
+    """A task that is learned at a first length, and then at each longer one.
+
+    **Fields:** `network`: options of `nets.Transformer`; `metric` and `threshold`: when a length
+    counts as learned; `steps`, `later`: the most steps of the first phase and of each adaptation;
+    `every`, `every_later`: how many lie between two evaluations, on `judged` examples.
+    """
+
+    task: Task
+    network: Mapping[str, Any]
+    first: int
+    lengths: tuple[int, ...]
+    batch: int
+    seeds: int
+    steps: int
+    later: int
+    threshold: float
+    metric: str = "accuracy"
+    rate: float = 1e-3
+    every: int = 50
+    every_later: int = 5
+    judged: int = 256
+
+    def plan(self, length: int, steps: int, every: int) -> Plan:
+        """Return the plan of one phase: train at a length until it counts as learned."""
+        from theorykit.networks.training import OnTask, reaches
+
+        judge = {"at": dict(length=length, batch=self.judged)}
+        return Plan(
+            OnTask(self.task, length=length, batch=self.batch, evaluate=judge),
+            self.network,
+            Adam(self.rate),
+            steps=steps,
+            every=every,
+            seeds=self.seeds,
+            stop=reaches(f"at/{self.metric}", self.threshold),
+        )
+
+
+def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, "... seeds"]]:
+    """Train at the first length, then on to each longer one.
+
+    **Returns:** `first`, samples of the first phase, (seeds,); `before`, the metric at each length
+    before adaptation, and `samples` of adaptation, (lengths, seeds): 0 where none was needed, NaN
+    where the budget did not suffice, or the first phase did not.
+    """
+    setting.say(f"first phase at length {study.first}")
+    plan = study.plan(study.first, study.steps, study.every)
+    first = plan.train(setting, "first", progress=True)
+    started = first.stopped_at >= 0
+    cost, before = [], []
+    for length in study.lengths:
+        if not started.any():
+            cost.append(np.full(study.seeds, np.nan))
+            before.append(np.full(study.seeds, np.nan))
+            continue
+        setting.say(f"adaptation to length {length}")
+        unadapted = judged(
+            first, study.task, length, study.metric, count=study.judged, seed=setting.seed
+        )
+        plan = study.plan(length, study.later, study.every_later)
+        longer = plan.train(setting, f"to_{length}", start=first, progress=True)
+        samples = np.where(longer.stopped_at >= 0, longer.stopped_at * study.batch, np.nan)
+        samples = np.where(unadapted >= study.threshold, 0.0, samples)
+        cost.append(np.where(started, samples, np.nan))
+        before.append(unadapted)
+    spent = np.where(started, first.stopped_at * study.batch, np.nan)
+    return {"first": spent, "before": np.array(before), "samples": np.array(cost)}
+
+
+def growth(
+    lengths: Sequence[int], first: int, samples: Float[np.ndarray, "lengths seeds"]
+) -> dict[str, Any]:
+    """Return how the cost grows, for each seed.
+
+    Two exponents of the samples: in T / T0, and in log(T / T0), where a logarithm has exactly 1
+    and growth in proportion to T - T0 more (`linear`, on these lengths). Only the second tells them
+    apart: near T = T0 a logarithm is steep in T / T0.
+
+    **Returns:** for each of `power` and `log`: `values`, one per seed (NaN with fewer than three
+    lengths of positive cost), their `mean` and its 95% `interval`, NaN for fewer than two; and
+    `linear`.
+    """
+    ratio = np.asarray(lengths, float) / first
+    slope = lambda x, y: float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+    def exponents(x: Float[np.ndarray, " lengths"]) -> dict[str, Any]:
+        good = [np.isfinite(c) & (c > 0) for c in samples.T]
+        pairs = zip(good, samples.T, strict=True)
+        values = np.array([slope(x[g], c[g]) if g.sum() > 2 else np.nan for g, c in pairs])
+        known = values[np.isfinite(values)]
+        mean = Mean.of(known) if len(known) > 1 else Mean(np.nan, np.nan, np.nan)
+        return {"values": values.tolist(), "mean": mean.value, "interval": mean.interval}
+
+    return {
+        "power": exponents(ratio),
+        "log": exponents(np.log(ratio)),
+        "linear": slope(np.log(ratio), ratio - 1) if len(ratio) > 2 else float("nan"),
+    }

@@ -1,0 +1,64 @@
+"""What a fit returns, or raises."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from flax import nnx
+from jaxtyping import Int
+
+from theorykit.networks.training._history import History
+from theorykit.networks.training._state import State
+
+
+class Seconds(NamedTuple):
+    """Where the time went in this process: `total` of the training, `inside` compiled code.
+
+    `compiling` came before it and is not part of `total`.
+    """
+
+    total: float
+    inside: float
+    compiling: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Trained networks.
+
+    **Fields:** `history`; `state`: the arrays of all seeds; `seconds`; `graph`: what
+    `flax.nnx.merge` needs to make a network of one seed's arrays.
+    """
+
+    history: History
+    state: State
+    seconds: Seconds
+    graph: Any
+
+    @property
+    def stopped_at(self) -> Int[np.ndarray, " seeds"]:
+        """The step at which each seed met the stop rule, or -1."""
+        return np.asarray(self.state.stopped_at)
+
+    def network(self, index: int) -> nnx.Module:
+        """Return the network of one seed, by its place among the seeds.
+
+        **Raises:** `ValueError` if there is no such place.
+        """
+        count = len(self.history.seeds)
+        if not -count <= index < count:
+            raise ValueError(f"there are {count} seeds, and none at the index {index}.")
+        return nnx.merge(self.graph, jax.tree.map(lambda a: a[index], self.state.parameters()))
+
+
+class Diverged(ValueError):
+    """Training stopped: a loss or a parameter is not finite.
+
+    **Fields:** `fit`: everything until then, in which a seed that diverged has its last finite
+    parameters; its history ends with the chunk in which it happened.
+    """
+
+    def __init__(self, message: str, fit: Fit):
+        super().__init__(message)
+        self.fit = fit

@@ -1,0 +1,169 @@
+"""A fit under way: chunks are sent off one ahead, and their metrics taken in as they end."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from theorykit.networks.training._checkpoints import Checkpoints
+from theorykit.networks.training._chunk import Metrics
+from theorykit.networks.training._history import History
+from theorykit.networks.training._program import Program, Train
+from theorykit.networks.training._progress import Report
+from theorykit.networks.training._result import Diverged, Fit, Seconds
+from theorykit.networks.training._state import State
+
+
+class Sent(NamedTuple):
+    """A chunk that the device was given.
+
+    **Fields:** `at`: when; `end`: how many steps are made after it; `metrics`, `stopped_at`,
+    `diverged_at`: what it computes; `saved`: a copy of its state, if checkpoints are kept; `ready`:
+    when its metrics were there.
+    """
+
+    at: float
+    end: int
+    metrics: Metrics
+    stopped_at: Int[Array, " seeds"]
+    diverged_at: Int[Array, " seeds"]
+    saved: State | None
+    ready: "Future[float]"
+
+
+class Run:
+    """One call of `fit`: what has been trained and measured, from the newest checkpoint on.
+
+    **Arguments:** `seeds`: their numbers; `steps`, `every`: as in `fit`; `kept`: an open folder.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        seeds: list[int],
+        steps: int,
+        every: int,
+        kept: Checkpoints | None,
+    ):
+        self.program, self.seeds, self.kept = program, seeds, kept
+        self.steps, self.every = steps, every
+        self.ends: list[int] = []
+        self.rows: dict[str, list[np.ndarray]] = {
+            name: [] for name in ["loss", *sorted(program.metrics.keys() - {"loss"})]
+        }
+        self.total = self.inside = self.compiling = 0.0
+        self.state: Any = None  # a State, from the first step on
+        self.sent = 0  # steps that were sent off
+        if kept is not None and (found := kept.newest(program.shapes)) is not None:
+            self.sent, state, past = found
+            self.state = program.placement.put_seeds(state)
+            self.ends = past[0].tolist()
+            for rows, values in zip(self.rows.values(), past[1:], strict=True):
+                rows.extend(values)
+
+    def to_the_end(self, progress: bool) -> Fit:
+        """Train until all steps are made or all seeds have stopped.
+
+        **Raises:** `Diverged`.
+        """
+        begun = time.perf_counter()
+        if self.state is None:
+            self.state = self.program.first()
+        over = self._over(self.sent, np.asarray(self.state.stopped_at))
+        if not over:
+            train = self.program.compile(self.state)
+            copy = jax.jit(lambda state: jax.tree.map(jnp.copy, state)).lower(self.state).compile()
+            jax.block_until_ready(self.state)
+            self.compiling = time.perf_counter() - begun
+            begun = time.perf_counter()
+            with Report(progress, self.steps, self.sent) as report:
+                self._loop(train, copy, report, begun)
+        if self.kept is not None:
+            self.kept.finish()
+            self.history().save(self.kept.path / "history.json")
+        self.total = 0.0 if over else time.perf_counter() - begun
+        return self.result()
+
+    def history(self) -> History:
+        """Return the history so far."""
+        none = np.zeros((0, len(self.seeds)))
+        values = {name: np.stack(rows) if rows else none for name, rows in self.rows.items()}
+        return History(self.ends, values, self.seeds)
+
+    def result(self) -> Fit:
+        """Return everything so far."""
+        seconds = Seconds(self.total, self.inside, self.compiling)
+        return Fit(self.history(), self.state, seconds, self.program.graph)
+
+    def _over(self, step: int, stopped_at: np.ndarray) -> bool:
+        return step >= self.steps or bool((stopped_at >= 0).all())
+
+    def _loop(self, train: Train, copy: Callable, report: Report, begun: float) -> None:
+        # The next chunk waits on the device while the host looks at the last one's metrics.
+        waiting: deque[Sent] = deque()
+        watcher = ThreadPoolExecutor(1)
+        ended = begun
+        try:
+            while waiting or self.sent < self.steps:
+                while self.sent < self.steps and len(waiting) < 2:
+                    waiting.append(self._send(train, copy, watcher))
+                chunk = waiting.popleft()
+                ready = chunk.ready.result()
+                self.inside += ready - max(chunk.at, ended)
+                ended = ready
+                if self._take_in(chunk, report, begun):
+                    return
+        finally:
+            watcher.shutdown(wait=False, cancel_futures=True)
+
+    def _send(self, train: Train, copy: Callable, watcher: ThreadPoolExecutor) -> Sent:
+        """Give the device the next chunk, without waiting for it."""
+        at, count = time.perf_counter(), min(self.every, self.steps - self.sent)
+        self.state, metrics = train(self.state, self.sent, count)
+        self.sent += count
+        return Sent(
+            at,
+            self.sent,
+            metrics,
+            jnp.copy(self.state.stopped_at),
+            jnp.copy(self.state.diverged_at),
+            None if self.kept is None else copy(self.state),
+            watcher.submit(_when_ready, metrics),
+        )
+
+    def _take_in(self, chunk: Sent, report: Report, begun: float) -> bool:
+        """Note what a chunk measured, keep its state, and return whether it was the last."""
+        stopped, diverged = np.asarray(chunk.stopped_at), np.asarray(chunk.diverged_at)
+        self.ends.append(chunk.end)
+        for name, rows in self.rows.items():
+            rows.append(np.array(chunk.metrics[name]))
+        if (diverged >= 0).any():
+            self.total = time.perf_counter() - begun
+            raise Diverged(self._complaint(diverged), self.result())
+        newest = {name: rows[-1] for name, rows in self.rows.items()}
+        report.show(chunk.end, newest, int((stopped < 0).sum()))
+        over = self._over(chunk.end, stopped)
+        if self.kept is not None and (over or not self.kept.busy()):
+            past = [np.asarray(self.ends), *(np.stack(rows) for rows in self.rows.values())]
+            self.kept.save(chunk.end, chunk.saved, past)
+        return over
+
+    def _complaint(self, diverged: Int[np.ndarray, " seeds"]) -> str:
+        first = int(np.argmin(np.where(diverged >= 0, diverged, np.iinfo(diverged.dtype).max)))
+        others = int((diverged >= 0).sum()) - 1
+        also = f", and {others} more seeds in the same chunk" if others else ""
+        return (
+            f"the loss or a parameter is not finite after step {diverged[first]} of seed "
+            f"{self.seeds[first]}{also}; .fit holds what was trained until then."
+        )
+
+
+def _when_ready(arrays: Any) -> float:
+    jax.block_until_ready(arrays)
+    return time.perf_counter()

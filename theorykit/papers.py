@@ -1,0 +1,160 @@
+"""Papers: what one says of itself, and where papers are found.
+
+The shipped ones are the packages in `theorykit.proofs_numeric`. Any other distribution adds its
+own by an entry point of the group `theorykit.papers` that names its `Paper`.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import pkgutil
+import re
+import warnings
+from collections.abc import Iterator
+
+from theorykit.common.errors import explain
+
+GROUP = "theorykit.papers"
+"""The entry point group by which a distribution says that it has a paper."""
+
+SHIPPED = "theorykit.proofs_numeric"
+"""The package whose packages are the shipped papers."""
+
+
+class PaperWarning(UserWarning):
+    """An installed paper that cannot be used, and why, in one sentence."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper whose statements are checked.
+
+    **Fields:**
+
+    - `id`: the first part of its claims' ids, and its name on the command line.
+    - `title`; `authors`, family names as they are cited.
+    - `identifier`: an arXiv id (`"arXiv 2310.09753"`) or a DOI; `published`: where and when
+      (`"ICLR 2024"`). Either may be left empty.
+    - `claims`: the package or module that holds its claims, by default the package that declares
+      the paper.
+    - `experiments`: the module that holds its experiments, as a dotted name; it is imported only
+      when experiments are asked for. Empty if there are none.
+
+    **Raises:** `ValueError` for an id that is not a lower-case name, an empty title, or authors
+    that are not a tuple of names.
+    """
+
+    id: str
+    title: str
+    authors: tuple[str, ...]
+    identifier: str = ""
+    published: str = ""
+    claims: str = ""
+    experiments: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.id):
+            raise ValueError(
+                f"a paper's id is a lower-case name without dots, as in 'capture', not {self.id!r}."
+            )
+        if not self.title:
+            raise ValueError(f"the paper {self.id} has no title.")
+        if isinstance(self.authors, str) or not self.authors:
+            raise ValueError(
+                f"the authors of the paper {self.id} are a tuple of names, as in ('Noether',), "
+                f"not {self.authors!r}."
+            )
+
+    @property
+    def by(self) -> str:
+        """Who wrote it, as it is cited: one name, two, three, or the first and "et al."."""
+        if len(self.authors) > 3:
+            return f"{self.authors[0]} et al."
+        *others, last = self.authors
+        return f"{', '.join(others)} and {last}" if others else last
+
+    @property
+    def reference(self) -> str:
+        """Authors, place and identifier in one line."""
+        return ", ".join(filter(None, [self.by, self.published, self.identifier]))
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the paper is one of `theorykit.proofs_numeric`."""
+        return _within(self.claims, SHIPPED)
+
+    def holds(self, module: str) -> bool:
+        """Return whether the module of this dotted name is the paper's package or inside it."""
+        return bool(self.claims) and _within(module, self.claims)
+
+
+@functools.cache
+def known() -> tuple[Paper, ...]:
+    """Return the papers that ship, ordered by id, then those of other distributions.
+
+    They are looked for once in a process. A paper of another distribution that cannot be used
+    costs a `PaperWarning`, and the rest are returned.
+    """
+    papers = {paper.id: paper for paper in _shipped()}
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda e: e.name):
+        try:
+            found = entry.load()
+        except (Exception, SystemExit) as error:
+            _leave_out(entry.name, explain(error))
+            continue
+        if not isinstance(found, Paper):
+            _leave_out(entry.name, f"{entry.value} is a {type(found).__name__}, not a Paper")
+        elif found.id in papers:
+            other = papers[found.id].claims
+            _leave_out(entry.name, f"the id {found.id} is that of the paper in {other}")
+        else:
+            papers[found.id] = _placed(found, entry.module)
+    return tuple(papers.values())
+
+
+def holder(module: str) -> Paper | None:
+    """Return the known paper that holds the module of this dotted name, None if there is none."""
+    return next((paper for paper in known() if paper.holds(module)), None)
+
+
+@contextlib.contextmanager
+def sparing(paper: Paper) -> Iterator[None]:
+    """Return a scope that imports a paper's modules, in which an installed paper may fail.
+
+    **Raises:** `ValueError` for whatever goes wrong with a shipped paper; with another's it is
+    a `PaperWarning`, and what follows the scope goes on.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if paper.is_shipped:
+            raise ValueError(
+                f"the paper {paper.id} cannot be imported: {explain(error)}."
+            ) from error
+        _leave_out(paper.id, explain(error))
+
+
+def _shipped() -> Iterator[Paper]:
+    root = importlib.import_module(SHIPPED)
+    for found in pkgutil.iter_modules(root.__path__, SHIPPED + "."):
+        if found.ispkg and not found.name.rpartition(".")[2].startswith("_"):
+            yield _placed(importlib.import_module(found.name).PAPER, found.name)
+
+
+def _placed(paper: Paper, module: str) -> Paper:
+    """Return the paper with the package of its claims: the one it names, or that declares it."""
+    if paper.claims:
+        return paper
+    package = importlib.import_module(module).__package__
+    return dataclasses.replace(paper, claims=package or module)
+
+
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def _leave_out(paper: str, why: str) -> None:
+    sentence = f"the paper {paper} is left out: {why.removesuffix('.')}."
+    warnings.warn(sentence, PaperWarning, stacklevel=3)

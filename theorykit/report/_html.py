@@ -1,0 +1,39 @@
+"""The report as a web page."""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+from theorykit.report._content import Content
+from theorykit.report._mathml import is_formula, mathml, sentence
+from theorykit.report._plots import plot, strip
+from theorykit.report._templates import template
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+def html(content: Content) -> str:
+    """Return one page that needs nothing from elsewhere."""
+    return _template().render(content=content)
+
+
+@functools.cache
+def _template() -> "jinja2.Template":
+    filters: dict[str, Callable[..., str]] = {
+        "math": mathml,
+        "sentence": sentence,
+        "breakable": breakable,
+    }
+    made = template("report.html", filters, autoescape=True)
+    made.environment.tests.update(formula=is_formula)
+    made.environment.globals.update(plot=plot, strip=strip)
+    return made
+
+
+def breakable(id: str) -> Markup:
+    """Return an id that a browser may break between its parts."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(id))))

@@ -1,0 +1,77 @@
+"""The report as a part of a LaTeX document."""
+
+import functools
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from theorykit.report._content import Content
+from theorykit.report._templates import template
+
+if TYPE_CHECKING:
+    import jinja2
+
+BRACES = dict(
+    block_start_string="<%",
+    block_end_string="%>",
+    variable_start_string="<<",
+    variable_end_string=">>",
+    comment_start_string="<#",
+    comment_end_string="#>",
+)
+"""The marks of a template in which braces are LaTeX's."""
+
+
+def latex(content: Content) -> str:
+    """Return errata and a table, to be read by a document that uses amsmath and longtable."""
+    return _template().render(content=content)
+
+
+@functools.cache
+def _template() -> "jinja2.Template":
+    filters = {"tex": tex, "name": tex_name, "ascii": ascii_only}
+    return template("report.tex", filters, **BRACES)
+
+
+TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "→": r"\ensuremath{\to}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "−": r"\ensuremath{-}",
+    "<": r"\ensuremath{<}",
+    ">": r"\ensuremath{>}",
+    "|": r"\ensuremath{|}",
+    **{c: "\\" + c for c in "&%$#_"},
+}
+GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
+
+
+def tex(text: str) -> str:
+    """Return plain text as LaTeX; a character that it has no name for becomes a question mark."""
+    made = []
+    for c in text.replace("<=", "≤").replace(">=", "≥"):
+        if c in TEX:
+            made.append(TEX[c])
+        elif c in GREEK:
+            size, letter = unicodedata.name(c).split()[1::2]
+            name = {"LAMDA": "LAMBDA"}.get(letter, letter)
+            name = name.capitalize() if size == "CAPITAL" else name.lower()
+            made.append(rf"\ensuremath{{\{name}}}")
+        else:
+            made.append(c if c.isascii() else "?")
+    return "".join(made)
+
+
+def tex_name(id: str) -> str:
+    """Return an id as LaTeX that may be broken between its parts."""
+    return re.sub(r"(\.|\\_)", r"\1\\allowbreak{}", tex(id))
+
+
+def ascii_only(text: str) -> str:
+    r"""Return Python with `\u03b1` for what is not ASCII: in a string, it means the same."""
+    return text.encode("ascii", "backslashreplace").decode()

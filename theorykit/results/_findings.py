@@ -1,0 +1,77 @@
+"""What a check may find: verdicts, evidence grades, witnesses and certificates."""
+
+import enum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic.dataclasses import dataclass
+
+from theorykit.results._numbers import Count, Number
+
+
+class Verdict(enum.StrEnum):
+    """What a run says of a claim."""
+
+    holds = "holds"
+    refuted = "refuted"
+    inconclusive = "inconclusive"
+    error = "error"
+
+
+class Evidence(enum.IntEnum):
+    """How strong the evidence is, weakest first: `Evidence.sampled < Evidence.searched`."""
+
+    sampled = 1
+    searched = 2
+    fitted = 3
+    trained = 4
+    exhaustive = 5
+    certified = 6
+
+
+def _grade(value: Any) -> Evidence:
+    if isinstance(value, Evidence):
+        return value
+    if not isinstance(value, str) or value not in Evidence.__members__:
+        raise ValueError(f"evidence is one of {', '.join(Evidence.__members__)}, not {value!r}")
+    return Evidence[value]
+
+
+Grade = Annotated[
+    Evidence,
+    BeforeValidator(_grade),
+    PlainSerializer(lambda grade: grade.name, return_type=str),
+    WithJsonSchema({"enum": list(Evidence.__members__)}),
+]
+"""Evidence that JSON has by its name."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An input, written as numpy that can be pasted back, and what both sides are there."""
+
+    code: str
+    lhs: Number | None = None
+    rhs: Number | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why no rounding can change the verdict.
+
+    **Fields:** `how`, in a sentence; `where`, the point or box that it is about; `bits` of the
+    balls, None for exact arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point;
+    `call`, the arguments that repeat it, and `program`, two lines of Python that do.
+    """
+
+    how: str
+    where: str = ""
+    bits: Count | None = None
+    lhs: str | None = None
+    rhs: str | None = None
+    call: str = ""
+    program: str = ""
+
+    def words(self) -> str:
+        """Return what a claim that holds by it is said to be, and where."""
+        return f"proved: {self.where}"

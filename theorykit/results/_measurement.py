@@ -1,0 +1,137 @@
+"""What a check measured: each kind says itself how it is worded, drawn and written."""
+
+import abc
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    InstanceOf,
+    PlainSerializer,
+    ValidationError,
+)
+
+from theorykit.results._figures import Figure, figures
+from theorykit.results._findings import Witness
+
+_kinds: dict[str, type["Measurement"]] = {}
+
+
+class Measurement(BaseModel, abc.ABC):
+    """What a check measured; a subclass has its `kind`, its fields and its words.
+
+    Fields are given by name, and checked by their annotations (`Number` for a float that may be
+    infinite, `Count`, text, tuples of these). In JSON they stand beside `kind`, `words` and
+    `figure`: a process that does not know the kind still shows what it says.
+
+    **Fields:** `places`, inputs to show beside it, each under what it is ("Tightest where").
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    kind: ClassVar[str]
+
+    places: Mapping[str, Witness] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kind = cls.__dict__.get("kind")
+        if not isinstance(kind, str) or not kind:
+            raise TypeError(f'{cls.__name__} says its kind, as in kind = "largest_error".')
+        known = _kinds.get(kind)
+        here = (cls.__module__, cls.__qualname__)
+        # A module that is imported again defines the same class again.
+        if known is not None and (known.__module__, known.__qualname__) != here:
+            raise TypeError(
+                f"two measurements are of the kind {kind!r}: {known.__module__}."
+                f"{known.__qualname__} and {'.'.join(here)}; rename one."
+            )
+        _kinds[kind] = cls
+
+    @abc.abstractmethod
+    def words(self) -> str:
+        """Return what was measured, as short as a cell of a table."""
+
+    def figure(self) -> Figure | None:
+        """Return what to draw, None for nothing."""
+        return None
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the strict-JSON object: kind, words, figure and the fields."""
+        figure = self.figure()
+        return {
+            "kind": self.kind,
+            "words": self.words(),
+            "figure": None if figure is None else figures.dump_python(figure, mode="json"),
+            # By way of text: only there does a plain `float` that is infinite become a string.
+            **json.loads(self.model_dump_json()),
+        }
+
+
+class Stored(Measurement):
+    """A measurement of a kind that this process does not know, as JSON has it.
+
+    It keeps its words, figure and places; what else was written of it are its attributes.
+    """
+
+    kind = "stored"
+    content: dict[str, Any]
+
+    def words(self) -> str:
+        """Return the words that it was written with."""
+        return self.content["words"]
+
+    def figure(self) -> Figure | None:
+        """Return the figure that it was written with, None if that cannot be read."""
+        try:
+            return figures.validate_python(self.content.get("figure"))
+        except ValidationError:
+            return None
+
+    def json_object(self) -> dict[str, Any]:
+        """Return what was read."""
+        return self.content
+
+    def __getattr__(self, name: str) -> Any:
+        content = self.__dict__.get("content", {})
+        if name in content:
+            return content[name]
+        raise AttributeError(f"a measurement of the kind {content.get('kind')!r} has no {name!r}")
+
+
+def known_kinds() -> list[type[Measurement]]:
+    """Return the kinds that this process has imported, ordered by name."""
+    return [_kinds[name] for name in sorted(_kinds) if _kinds[name] is not Stored]
+
+
+def _read(value: Any) -> Measurement:
+    if isinstance(value, Measurement):
+        return value
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a measurement is an object, not {type(value).__name__}")
+    kind, words = value.get("kind"), value.get("words")
+    if not isinstance(kind, str) or not isinstance(words, str):
+        raise ValueError("a measurement has a kind and words")
+    made = _kinds.get(kind, Stored)
+    if made is Stored:
+        return Stored(content=dict(value), places=value.get("places", {}))
+    return made.model_validate({n: v for n, v in value.items() if n in made.model_fields})
+
+
+def _writable(value: Measurement) -> Measurement:
+    """Refuse here, in the check that made it, what no run folder could keep."""
+    json.dumps(value.json_object(), allow_nan=False)
+    return value
+
+
+Measured = Annotated[
+    InstanceOf[Measurement],
+    BeforeValidator(_read),
+    AfterValidator(_writable),
+    PlainSerializer(lambda measured: measured.json_object(), return_type=dict[str, Any]),
+]
+"""A measurement in a result: read by its kind, and written with its words and figure."""

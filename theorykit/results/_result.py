@@ -1,0 +1,99 @@
+"""Outcomes and results, and the JSON of a result."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from theorykit.results._findings import Certificate, Evidence, Grade, Verdict, Witness
+from theorykit.results._measurement import Measured
+from theorykit.results._numbers import Count, Seconds
+
+UNREADABLE = (ValueError, LookupError, TypeError, RecursionError)
+"""What reading a damaged result may raise."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found, before its control is weighed.
+
+    **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
+    inputs, members or replicates were tried; `note`, one sentence; `measured`, the number that
+    the check ends with, None if it only counted; `witness` of a refutation; `certificate`, if the
+    evidence is certified; `unproved`, why a proof that was asked for did not come about.
+    """
+
+    verdict: Verdict
+    evidence: Grade | None = None
+    cases: Count = 0
+    note: str = ""
+    measured: Measured | None = None
+    witness: Witness | None = None
+    certificate: Certificate | None = None
+    unproved: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim's outcome, with the verdict of its control and the verdict that was expected.
+
+    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried.
+    """
+
+    id: str
+    paper: str
+    ref: str
+    statement: str
+    expected: Verdict
+    verdict: Verdict
+    control: Verdict | None
+    outcome: Outcome
+    note: str = ""
+    seconds: Seconds = 0.0
+    check: str = ""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the verdict is another than the recorded one."""
+        return self.verdict != self.expected
+
+    @property
+    def reason(self) -> str:
+        """The note, and why a proof that was asked for did not come about."""
+        return f"{self.note} {self.outcome.unproved}".strip()
+
+    @property
+    def found(self) -> str:
+        """What the check ends with, in words: a proof, a measurement, or how much was tried."""
+        outcome = self.outcome
+        if outcome.evidence == Evidence.certified and self.verdict == Verdict.holds:
+            return outcome.certificate.words() if outcome.certificate else "proved"
+        if outcome.measured is not None:
+            return outcome.measured.words()
+        return f"{outcome.cases} case{'s' * (outcome.cases > 1)}" if outcome.cases else ""
+
+    def json(self) -> dict[str, Any]:
+        """Return a strict-JSON object: no NaN or infinity; null is what there is none of.
+
+        The outcome's fields stand beside the claim's; verdict and note are those of the result.
+        """
+        fields = _written().dump_python(self, mode="json")
+        outcome = fields.pop("outcome")
+        return {**fields, **{name: v for name, v in outcome.items() if name not in fields}}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Result":
+        """Return the result whose `json()` is `fields`.
+
+        **Raises:** one of `UNREADABLE` for other fields.
+        """
+        if "measured" not in fields:  # a line of an earlier layout would lose its numbers
+            raise ValueError("a result says what was measured, null for nothing")
+        return _written().validate_python({**fields, "outcome": fields})
+
+
+@functools.cache
+def _written() -> TypeAdapter[Result]:
+    return TypeAdapter(Result)

@@ -1,0 +1,18 @@
+"""Tables 2 and 3 of the limit paper: for which languages and tasks it knows a program."""
+
+import csv
+import importlib.resources
+
+
+def table(number: int) -> list[dict[str, str]]:
+    """Return the rows of Table 2 (regular languages) or Table 3 (algorithmic tasks).
+
+    **Returns:** for each its `task`, its name as `printed`, and whether there is a program without
+    positions (`no_positions`) and with them (`positions`), as words; and the other columns.
+
+    **Raises:** `ValueError` for another table.
+    """
+    if number not in (2, 3):
+        raise ValueError(f"there are the tables 2 and 3, not {number!r}.")
+    file = importlib.resources.files("theorykit.subjects.crasp") / "data" / f"table{number}.csv"
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
