@@ -1,6 +1,8 @@
 # What there is to do on a machine that has Python 3 and make:
 #   make verify    try to break every shipped claim (fast tier)
 #   make test      lint, type check, tests
+#   make slow      the tests that `make test` leaves out because they take long
+#   make evidence  make verify, and a look at how strong the evidence is
 #   make docs      the site, with notebooks that are run: build/docs/index.html
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
 #                  copy, themes, phone, accessibility; screenshots in build/report
@@ -9,7 +11,7 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test docs setup lint types pytest oldest browser clean
+.PHONY: verify test slow evidence docs setup lint types pytest oldest browser clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -35,8 +37,17 @@ lint: setup
 types: setup
 	cd build/__editable__.*/ && $(abspath $(UV)) run --no-sync mypy --config-file $(CURDIR)/pyproject.toml
 
+# Each worker has a stretch of the tests, so that it compiles once what neighbours share.
 pytest: setup
-	$(UV) run --no-sync pytest -n 2
+	$(UV) run --no-sync pytest -n 2 --dist worksteal --durations=15
+
+slow: setup
+	$(UV) run --no-sync pytest -n 2 -m slow --durations=15
+
+evidence: setup
+	rm -rf build/verify
+	$(UV) run --no-sync theorykit verify --run build/verify
+	$(UV) run --no-sync pytest -m evidence tests/proofs_numeric
 
 # The oldest JAX (and flax, numpy, ...) that pyproject.toml allows, in an environment of its own.
 oldest: $(UV)

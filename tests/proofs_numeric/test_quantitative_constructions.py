@@ -1,26 +1,10 @@
-"""The constructions' claims: whole statements, exact oracles, and bounds by another route."""
+"""What the constructions' claims stand on: exact oracles, and bounds by another route."""
 
 import math
 from fractions import Fraction
 
-import pytest
-
-from theorykit.claims import float64, select
 from theorykit.proofs_numeric.quantitative import _kgram, constructions, kgram, kgram_norms
-from theorykit.results import Verdict
 from theorykit.subjects import limit
-
-CLAIMS = {c.id: c for c in select(["quantitative.C1.*", "quantitative.5.4.*", "quantitative.fig*"])}
-
-
-@pytest.mark.parametrize("id", CLAIMS)
-def test_statements_are_whole(id):
-    claim = CLAIMS[id]
-    with float64():
-        assert claim.build().controlled() is not None
-    assert "Control:" in claim.words
-    if id.endswith(".repaired"):
-        assert CLAIMS[id.removesuffix(".repaired")].expect == Verdict.refuted
 
 
 def test_the_least_norm_lies_between_peaks_and_the_construction():

@@ -1,0 +1,72 @@
+"""How strong the evidence of `theorykit verify` is, which its exit code does not say.
+
+Reads the run that `make evidence` leaves in build/verify, so that no claim is run twice.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from theorykit.claims import float64, select
+from theorykit.results import Evidence, Verdict
+from theorykit.runs import read_run
+
+pytestmark = pytest.mark.evidence
+
+# In the slow tier networks are trained: what is refuted there is measured.
+REFUTED = [c.id for c in select(["capture.*"], "fast") if c.expect == Verdict.refuted]
+EXACT = [
+    "sharper.fourier*",
+    "sharper.9.*",
+    "sharper.10.bias*",
+    "sharper.construction.log_scale*",
+    "sharper.D.rescaling",
+    "sharper.16.cot",
+    "sharper.16.cot.norm",
+    "sharper.H.low_degree.blocks*",
+    "templates.counts*",
+    "templates.match*",
+    "templates.disjoint",
+    "templates.E2",
+    "templates.F1.table",
+    "templates.F2.*",
+    "templates.J2.limit*",
+    "templates.N",
+    "templates.N.mlp",
+    "templates.D2.hoeffding.repaired",
+    "templates.G1.series",
+    "templates.G1.bound",
+]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {r.id: r for r in read_run(Path(__file__).parents[2] / "build" / "verify").results}
+
+
+def test_the_whole_fast_tier_was_run(results):
+    assert set(results) == {c.id for c in select(tier="fast")}
+
+
+@pytest.mark.parametrize("id", REFUTED)
+def test_refutations_are_certified(id, results):
+    outcome = results[id].outcome
+    assert (outcome.verdict, outcome.evidence) == (Verdict.refuted, Evidence.certified)
+    assert outcome.certificate.bits == 64
+
+
+def test_proofs_are_found(results):
+    with float64():
+        with_proof = {
+            c.id for c in select(["capture.*"], "fast") if getattr(c.build(), "proof", None)
+        }
+    assert len(with_proof) >= 6
+    for id in with_proof | {"capture.4.4.triangle.decision"}:
+        outcome = results[id].outcome
+        assert (outcome.verdict, outcome.evidence) == (Verdict.holds, Evidence.certified), id
+        assert outcome.certificate.where
+
+
+@pytest.mark.parametrize("id", [c.id for c in select(EXACT, "fast")])
+def test_exact_claims_are_certified(id, results):
+    assert results[id].outcome.evidence == Evidence.certified
