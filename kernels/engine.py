@@ -26,15 +26,6 @@ _top = jax.jit(joint_top, static_argnames=("plan", "first"))
 _pairs = jax.jit(pairwise, static_argnames=("plan", "layers", "form"))
 
 
-def is_key(key: Any) -> bool:
-    """Whether this is one JAX random key, of the new kind or the old."""
-    if not isinstance(key, (jax.Array, np.ndarray)):
-        return False
-    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-        return key.ndim == 0
-    return key.ndim == 1 and key.dtype == np.uint32
-
-
 def placed(net: Any) -> bool:
     """Whether the network has learned positions."""
     return not (known(net.positions) and float(net.positions) == 0.0)

@@ -19,9 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.common.keys import is_key
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
-from theorykit.kernels.engine import is_key
 from theorykit.kernels.features import matrix, tiling, zeros
 from theorykit.kernels.inputs import count, known
 from theorykit.kernels.progress import bar

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from theorykit.common.keys import is_key
 from theorykit.kernels import activations, attention, engine
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import choice, count, known, lay_out
@@ -138,7 +139,7 @@ class InfiniteTransformer:
             raise ValueError(
                 "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        elif not engine.is_key(key):
+        elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         result = engine.run(self, inputs, key, plan, progress)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)

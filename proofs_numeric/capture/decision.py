@@ -11,6 +11,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, identity, inequality
 from theorykit.checks.domains import inputs, positive, reals, simplex
+from theorykit.common.keys import generator
 
 # Section 4.4. `e` is f_delta - A, `noise` is f_MC - f_delta, both in units of the spacing Delta.
 
@@ -156,18 +157,14 @@ GRAPHS = 40
 
 def instances(key, d, degree):
     """Return random graphs of 24 nodes and two more."""
-    rng = np.random.default_rng(np.asarray(key).tolist())
+    rng = generator(key)
     return [graph(rng, 24, d, degree) for _ in range(GRAPHS)]
 
 
 def over_graphs(statistic):
     """Return statistic(graphs), less delta, in 2 and 3 dimensions, below and above criticality."""
-    from jax import random
-
     settings = list(itertools.product((2, 3), (2.0, 8.0)))
-    return lambda key: np.stack(
-        [statistic(instances(random.key_data(key), *s)) - DELTAS for s in settings]
-    )
+    return lambda key: np.stack([statistic(instances(key, *s)) - DELTAS for s in settings])
 
 
 def late(graphs, share=1.0):

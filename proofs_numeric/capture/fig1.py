@@ -4,11 +4,11 @@
 the tasks that the paper leaves open are in `theorykit.experiments.capture` and `theorykit.tasks`.
 """
 
-import jax
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
+from theorykit.common.keys import seed_of
 
 
 def exponent(name):
@@ -18,8 +18,7 @@ def exponent(name):
         from theorykit.experiments import Setting, capture
 
         plan = capture.PLANS[name]("cpu")
-        seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**31
-        found = capture.adapt(plan, Setting("cpu", seed=seed))
+        found = capture.adapt(plan, Setting("cpu", seed=seed_of(key)))
         return np.array(capture.growth(plan.lengths, plan.first, found["samples"])["log"]["values"])
 
     return measure

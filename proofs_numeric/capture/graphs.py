@@ -11,6 +11,7 @@ from jax import random
 from theorykit import claim
 from theorykit.checks import expectation, identity, inequality, rate
 from theorykit.checks.domains import inputs, integers, interval
+from theorykit.common.keys import generator
 from theorykit.networks.tasks import ShortestPath
 from theorykit.networks.tasks._geometric import CRITICAL
 
@@ -142,7 +143,7 @@ def drawn(key, T, degree):
     """Return the number of neighbours of each node, in the plane."""
     from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(np.asarray(random.key_data(key)).tolist())
+    rng = generator(key)
     tree = cKDTree(rng.uniform(-1, 1, (T + 2, 2)))
     r = ShortestPath(2, degree(T)).radius(T)
     return tree.query_ball_point(tree.data, r, return_length=True) - 1

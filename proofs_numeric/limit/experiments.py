@@ -8,18 +8,18 @@ import dataclasses
 import functools
 import itertools
 
-import jax
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, experiment
+from theorykit.common.keys import seed_of
 
 
 def setting(key):
     """Return the setting of a cpu-sized run with the key's seed."""
     from theorykit.experiments import Setting
 
-    return Setting("cpu", seed=int(np.asarray(jax.random.key_data(key))[-1]) % 2**31)
+    return Setting("cpu", seed=seed_of(key))
 
 
 def last_bin(plan, at):

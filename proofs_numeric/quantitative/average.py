@@ -12,6 +12,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality
 from theorykit.checks.domains import inputs, integers, interval, reals, simplex
+from theorykit.common.keys import generator
 from theorykit.subjects import simulation
 
 # Lemma A.5 ---------------------------------------------------------------------------------------
@@ -22,7 +23,7 @@ LENGTH = PERIOD * math.ceil(DELTA**-2 * math.log(2 * 3 * PERIOD / RHO))
 
 def strings(key, length, tau=0, delta=DELTA):
     """Return the share of 50 random strings that are in the bulk."""
-    rng = simulation.generator(key)
+    rng = generator(key)
     x = rng.choice(3, (50, length), p=ODDS)
     return np.mean([simulation.in_bulk(row, ODDS, PERIOD, tau, delta) for row in x])
 
@@ -217,7 +218,7 @@ def averages(seed, length, key, count=40):
     """Return the mean of |f - g| over random strings of a length, for the pair of a seed."""
     rng = np.random.default_rng(seed)
     f, g = (simulation.random_one_layer(rng, "abc", 1, 2) for _ in range(2))
-    x = simulation.generator(key).choice(list("abc"), (count, length), p=ODDS)
+    x = generator(key).choice(list("abc"), (count, length), p=ODDS)
     rows = ["".join(row) for row in x]
     gap = lambda s: np.linalg.norm(simulation.hard_output(f, s) - simulation.hard_output(g, s))
     return np.mean([gap(s) for s in rows]), (f, g)

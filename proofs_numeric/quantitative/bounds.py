@@ -9,7 +9,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, inequality, on_box
 from theorykit.checks.domains import inputs, interval
-from theorykit.subjects.simulation import generator
+from theorykit.common.keys import generator
 
 # Lemma A.9 ---------------------------------------------------------------------------------------
 

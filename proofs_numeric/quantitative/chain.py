@@ -8,7 +8,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
-from theorykit.subjects.simulation import chain, generator
+from theorykit.common.keys import generator
+from theorykit.subjects.simulation import chain
 
 # The chain, in fractions -------------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ sixteen where four were tried and left it open.
 
 import dataclasses
 
-import jax
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
 from theorykit.common import exponents
+from theorykit.common.keys import seed_of
 
 FEW, MANY = 4, 16
 
@@ -21,7 +21,7 @@ def setting(key):
     """Return the setting of a cpu-sized run with the key's seed."""
     from theorykit.experiments import Setting
 
-    return Setting("cpu", seed=int(np.asarray(jax.random.key_data(key))[-1]) % 2**31)
+    return Setting("cpu", seed=seed_of(key))
 
 
 def trained(which, number, key, values=None, lengths=None, seeds=FEW):

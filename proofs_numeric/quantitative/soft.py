@@ -9,6 +9,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, expectation, rate
+from theorykit.common.keys import generator, seed_of
 from theorykit.subjects import simulation
 
 # The terms (I) to (III) --------------------------------------------------------------------------
@@ -35,7 +36,7 @@ def values():
 
 def terms(key, n):
     """Return (I), (II) and (III) of one subset, for p(w, mu) = ([w_0 != w_1], mu_1)."""
-    rng = simulation.generator(key)
+    rng = generator(key)
     n = int(n)
     I = simulation.subset(rng, LONG, n, TAU)
     whole = np.flatnonzero(np.diff(I, prepend=-2) == 1)  # places in I whose predecessor is in I
@@ -132,7 +133,7 @@ def measured(what, candidates):
     """Return a measure of simulations."""
 
     def measure(key, n):
-        seed = int(np.asarray(jax.random.key_data(key)).ravel()[-1])
+        seed = seed_of(key, 2**32)
         return what(best(seed, n, candidates), n)
 
     return measure

@@ -5,13 +5,13 @@ import functools
 import itertools
 from fractions import Fraction
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, integers, positive, reals
+from theorykit.common.keys import seed_of
 from theorykit.subjects import limit, simulation
 
 # Lemma B.2 ---------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def theorem():
     """
 
     def measure(key, n):
-        seed = int(np.asarray(jax.random.key_data(key)).ravel()[-1])
+        seed = seed_of(key, 2**32)
         return np.mean([subsets((seed + 7919 * k) % 2**31, int(n))[0] for k in range(20)])
 
     return rate(

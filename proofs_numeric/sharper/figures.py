@@ -13,6 +13,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import experiment
+from theorykit.common.keys import seed_of
 
 
 def once(make):
@@ -230,8 +231,7 @@ def mechanism():
         from theorykit.experiments import Setting
         from theorykit.experiments.sharper import _mechanism
 
-        seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**20
-        found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed))
+        found = _mechanism.examine(_mechanism.PLANS["cpu"], Setting(seed=seed_of(key, 2**20)))
         return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
 
     return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import exhaustive, experiment
+from theorykit.common.keys import seed_of
 from theorykit.subjects.templates import families
 
 CHANCE = 1.0
@@ -23,7 +24,7 @@ def losses(kind, found, n, key, **options):
     from theorykit.experiments import Setting
     from theorykit.experiments import templates as figures
 
-    seed = int(np.asarray(jax.random.key_data(key))[-1]) % 2**31
+    seed = seed_of(key)
     changes = {k: options.pop(k) for k in ("rates", "steps", "trials") if k in options}
     budget = dataclasses.replace(figures.BUDGETS["cpu"], **changes)
     if kind == "ridge":

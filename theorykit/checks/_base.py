@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import jax
 import numpy as np
 
+from theorykit.common.keys import generator
 from theorykit.results import Evidence, Outcome
 
 T = TypeVar("T")
@@ -30,8 +31,7 @@ class Trial:
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""
-        words = np.asarray(jax.random.key_data(self.key)).ravel().tolist()
-        return np.random.default_rng([*words, *path])
+        return generator(self.key, *path)
 
     def remember(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for this before, or make it."""

@@ -9,6 +9,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit.common.arguments import seed_numbers, whole
+from theorykit.common.keys import as_key
 from theorykit.networks.training._state import trainable
 
 Array = Any
@@ -30,7 +31,7 @@ def over_seeds(
     """
     numbers = np.asarray(seed_numbers(seeds))
     whole("batch", batch)
-    key = jax.random.key(key) if isinstance(key, int) else key
+    key = as_key(key)
     fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
     batch = min(batch, len(numbers))
     graph, shapes = nnx.split(nnx.eval_shape(lambda: make(width, nnx.Rngs(params=0))))

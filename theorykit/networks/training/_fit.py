@@ -17,6 +17,7 @@ from flax import nnx
 from jax.sharding import Mesh
 
 from theorykit.common.arguments import seed_numbers, whole
+from theorykit.common.keys import as_key
 from theorykit.networks.training._checkpoints import Checkpoints
 from theorykit.networks.training._chunk import Program
 from theorykit.networks.training._history import History
@@ -184,7 +185,7 @@ def fit(
     _check_positions(network, problem)
     _check_sizes(network, task)
 
-    root = _root(key)
+    root = as_key(key)
     keys = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
     program = Program(
         make,
@@ -362,15 +363,6 @@ def _check_mesh(mesh: Mesh, seeds: int, batches: dict[str, int]) -> None:
                 f"{name} of {count} examples does not divide over the {mesh.shape['data']} devices "
                 'of the axis "data".'
             )
-
-
-def _root(key: Any) -> Array:
-    if isinstance(key, int | np.integer) and 0 <= key < 2**32:
-        return jax.random.key(key)
-    is_key = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    if is_key and key.shape == ():
-        return key
-    raise ValueError(f"key is one jax.random.key, or a number from 0 to 2^32 - 1, not {key}.")
 
 
 def _check_sizes(network: nnx.Module, task: Any) -> None:

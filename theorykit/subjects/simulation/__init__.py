@@ -23,7 +23,6 @@ from theorykit.subjects.simulation._margins import positional_margin as position
 from theorykit.subjects.simulation._margins import sensitivity as sensitivity
 from theorykit.subjects.simulation._one_layer import counts as counts
 from theorykit.subjects.simulation._one_layer import hard_output as hard_output
-from theorykit.subjects.simulation._random import generator as generator
 from theorykit.subjects.simulation._random import random_one_layer as random_one_layer
 from theorykit.subjects.simulation._random import random_two_layers as random_two_layers
 from theorykit.subjects.simulation._simulate_hard import HardSimulation as HardSimulation

@@ -1,27 +1,11 @@
-"""Random numbers from a JAX key, and random transformers of the paper's two kinds."""
+"""Random transformers of the paper's two kinds."""
 
 from collections.abc import Sequence
 
-import jax
 import numpy as np
-from jaxtyping import PRNGKeyArray
 
 from theorykit.common.arguments import whole
 from theorykit.subjects.limit import Head, Layer, Local, Transformer, mlp
-
-
-def generator(key: PRNGKeyArray) -> np.random.Generator:
-    """Return a numpy generator that depends on a JAX key only.
-
-    **Raises:** `ValueError` for anything but one key.
-    """
-    try:
-        numbers = np.asarray(jax.random.key_data(key))
-        if numbers.ndim == 1:
-            return np.random.default_rng(numbers.tolist())
-    except TypeError:
-        pass
-    raise ValueError(f"key is one JAX key, such as jax.random.key(0), not {key!r}.")
 
 
 def random_one_layer(

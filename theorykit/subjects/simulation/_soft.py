@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Integer, PRNGKeyArray
 
 from theorykit.common.arguments import between, finite, whole
+from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
-from theorykit.subjects.simulation._random import generator
 
 Statistic = Callable[[Int[Array, " suffix"], Float[Array, " symbols"]], Float[Array, "*m"]]
 """p(w, mu): w, the last symbols, the last one last, -1 before the string begins; mu, the shares of
