@@ -27,7 +27,6 @@ try:
 except ImportError:  # where only what users install is there, as with the oldest JAX
     is_bearable = None
 
-
 SCALARS = bool | int | float | complex | str
 
 
@@ -67,11 +66,10 @@ def checked(function):
                     )
 
     # In the scope of `jaxtyped`, "{n}" is an argument in the name of a dimension.
-    named = [
-        inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY)
-        for n in ("returned", *signature.parameters)
-    ]
-    hold.__signature__ = inspect.Signature(named)
+    names = ("returned", *signature.parameters)
+    hold.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+    )
     hold = jaxtyping.jaxtyped(typechecker=None)(hold)
 
     # What was once found right is right for all arrays of the same shapes and dtypes.
@@ -102,13 +100,13 @@ def _kind(value):
     if type(value) is tuple:
         kinds = tuple(map(_kind, value))
         return None if None in kinds else kinds
-    if hasattr(value, "shape"):
+    if hasattr(value, "dtype"):
         return type(value), value.shape, value.dtype
     return type(value) if value is None or isinstance(value, SCALARS) else None
 
 
 def _shown(value):
-    shape = f" of {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else ""
+    shape = f" of {value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else ""
     return f"{type(value).__name__}{shape}: {value!r:.200}"
 
 
