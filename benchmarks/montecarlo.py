@@ -63,7 +63,7 @@ def stax_network(width: int, heads: int, head_size: int, outputs: int) -> tuple[
     return init, lambda params, x, **kw: last(params[1], tokens(params[0], x, **kw)[:, -1], **kw)
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=8)
@@ -76,89 +76,115 @@ def main() -> None:
     parser.add_argument("--head-size", type=int, default=256)
     parser.add_argument("--networks", type=int, default=16, help="networks in a round")
     parser.add_argument("--rounds", type=int, default=5)
-    at = parser.parse_args()
+    return parser.parse_args()
 
-    key = jax.random.key(0)
-    x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
-    net = kernels.InfiniteTransformer()
-    with jax.enable_x64(True):
+
+class Truth:
+    """The kernel that all estimate, from a long run in float64."""
+
+    def __init__(self, net: kernels.InfiniteTransformer, x: jax.Array):
         long = dict(draws=2**15, replicates=8, get="nngp", draw="joint", sampler="sobol")
-        k = net(np.asarray(x, float), key=jax.random.key(1), progress=False, **long)
-        truth, truth_error = np.asarray(k.nngp), np.asarray(k.nngp_stderr)
-    size = np.linalg.norm(truth)
+        with jax.enable_x64(True):
+            k = net(np.asarray(x, float), key=jax.random.key(1), progress=False, **long)
+            self.value, stderr = np.asarray(k.nngp), np.asarray(k.nngp_stderr)
+        self.size = np.linalg.norm(self.value)
+        self.error_of_its_own = np.linalg.norm(stderr) / self.size
 
-    def error(estimates: Any) -> float:
-        off = np.asarray(estimates, float) - truth
-        return float(np.sqrt((off**2).sum((-2, -1)).mean())) / size
+    def error(self, estimates: Any) -> float:
+        """Return the root mean square of the estimates' relative errors."""
+        off = np.asarray(estimates, float) - self.value
+        return float(np.sqrt((off**2).sum((-2, -1)).mean())) / self.size
 
-    def ours(name: str, draws: int, seed: int) -> Any:
-        how = dict(draws=draws, replicates=1, get="nngp", progress=False, **OURS[name])
-        return net(x, key=jax.random.key(seed), **how).nngp
 
+def ours(net: kernels.InfiniteTransformer, x: jax.Array, name: str, draws: int, seed: int) -> Any:
+    """Return one estimate by one of our methods."""
+    how = dict(draws=draws, replicates=1, get="nngp", progress=False, **OURS[name])
+    return net(x, key=jax.random.key(seed), **how).nngp
+
+
+def draws_to_target(estimate: Any, truth: Truth, at: argparse.Namespace) -> dict:
+    """Return errors at the counts, and how many draws the law fitted to them asks for."""
+    error = lambda n: truth.error([estimate(n, 2 + seed) for seed in range(at.repeats)])
+    errors = [error(n) for n in at.counts]
+    slope, offset = np.polyfit(np.log(at.counts), np.log(errors), 1)
+    draws = max(1, math.ceil(math.exp((math.log(at.target) - offset) / slope)))
+    return dict(error=errors, power=-slope, draws=draws, error_there=error(draws))
+
+
+def finite(network: tuple[Any, Any], x: jax.Array, networks: int, drawn: list) -> Any:
+    """Draw finite networks, and keep the kernel of each."""
+    from theorykit.kernels.tangents import nt
+
+    last = jnp.zeros(())
+    use = jax.random.key_data(jax.random.key(100 + len(drawn)))
+    estimator = nt.monte_carlo_kernel_fn(*network, use, range(1, networks + 1))
+    for n, mean in enumerate(estimator(x, None, "nngp"), 1):
+        drawn.append(n * mean - last)
+        last = n * mean
+    return last
+
+
+def networks_to_target(
+    drawn: list, seconds: list[float], truth: Truth, at: argparse.Namespace
+) -> dict:
+    """Return the noise and bias of finite networks, and how many an error asks for."""
+    k = np.asarray(drawn, float)
+    variance = k.var(0, ddof=1).sum() / truth.size**2
+    noise = variance / len(k)
+    bias2 = np.sum((k.mean(0) - truth.value) ** 2) / truth.size**2 - noise
+    along = np.sum(k * truth.value, (-2, -1)) / truth.size**2
+    draws = max(1, math.ceil(variance / at.target**2))
+    groups = [2**p for p in range(8) if 2**p * 8 <= len(k)]
+    mean = lambda g: k[: len(k) // g * g].reshape(-1, g, *truth.value.shape).mean(1)
+    return dict(
+        measured=len(k),
+        error={g: truth.error(mean(g)) for g in groups},
+        variance=variance,
+        bias=math.sqrt(max(bias2, 0.0)),
+        bias_resolution=math.sqrt(noise),
+        scale=along.mean(),
+        scale_stderr=along.std(ddof=1) / math.sqrt(len(k)),
+        draws=draws,
+        seconds_each=spread([s / at.networks for s in seconds]),
+        extrapolated_by=draws / at.networks,
+    )
+
+
+def against(seconds: dict[str, list[float]], name: str) -> dict:
+    """Return the others' times over this one's, within a round."""
+    pairs = {other: zip(seconds[other], seconds[name], strict=True) for other in seconds}
+    return {other: spread([o / s for o, s in p]) for other, p in pairs.items() if other != name}
+
+
+def main() -> None:
+    at = arguments()
+    x = jax.random.normal(jax.random.key(0), (at.inputs, at.tokens, at.features), jnp.float32)
+    net = kernels.InfiniteTransformer()
+    truth = Truth(net, x)
     results: dict[str, dict] = {}
     contestants: dict[str, Any] = {}
     for name in OURS:
-        errors = [error([ours(name, n, 2 + seed) for seed in range(at.repeats)]) for n in at.counts]
-        slope, offset = np.polyfit(np.log(at.counts), np.log(errors), 1)
-        draws = max(1, math.ceil(math.exp((math.log(at.target) - offset) / slope)))
-        there = error([ours(name, draws, 2 + seed) for seed in range(at.repeats)])
-        results[name] = dict(error=errors, power=-slope, draws=draws, error_there=there)
-        contestants[name] = partial(ours, name, draws, 0)
-
-    from theorykit.kernels.tangents import nt
-
+        estimate = partial(ours, net, x, name)
+        results[name] = draws_to_target(estimate, truth, at)
+        contestants[name] = partial(estimate, results[name]["draws"], 0)
     drawn: dict[str, list] = {"networks": [], "scalar": []}
-
-    def finite(name: str, network: tuple[Any, Any]) -> Any:
-        last = jnp.zeros(())
-        use = jax.random.key_data(jax.random.key(100 + len(drawn[name])))
-        estimator = nt.monte_carlo_kernel_fn(*network, use, range(1, at.networks + 1))
-        for n, mean in enumerate(estimator(x, None, "nngp"), 1):
-            drawn[name].append(n * mean - last)
-            last = n * mean
-        return last
-
     for name, outputs in (("networks", at.width), ("scalar", 1)):
         network = stax_network(at.width, at.heads, at.head_size, outputs)
-        contestants[name] = partial(finite, name, network)
+        contestants[name] = partial(finite, network, x, at.networks, drawn[name])
 
     seconds = alternate(contestants, at.rounds)
     for name, each in drawn.items():
-        k = np.asarray(each, float)
-        variance = k.var(0, ddof=1).sum() / size**2
-        noise = variance / len(k)
-        bias2 = np.sum((k.mean(0) - truth) ** 2) / size**2 - noise
-        along = np.sum(k * truth, (-2, -1)) / size**2
-        draws = max(1, math.ceil(variance / at.target**2))
-        groups = [2**p for p in range(8) if 2**p * 8 <= len(k)]
-        means = {g: k[: len(k) // g * g].reshape(-1, g, *truth.shape).mean(1) for g in groups}
-        results[name] = dict(
-            measured=len(k),
-            error={g: error(m) for g, m in means.items()},
-            variance=variance,
-            bias=math.sqrt(max(bias2, 0.0)),
-            bias_resolution=math.sqrt(noise),
-            scale=along.mean(),
-            scale_stderr=along.std(ddof=1) / math.sqrt(len(k)),
-            draws=draws,
-            seconds_each=spread([s / at.networks for s in seconds[name]]),
-            extrapolated_by=draws / at.networks,
-        )
-        seconds[name] = [s * draws / at.networks for s in seconds[name]]
-
-    def against(name: str) -> dict:
-        pairs = {other: zip(seconds[other], seconds[name], strict=True) for other in seconds}
-        return {other: spread([o / s for o, s in p]) for other, p in pairs.items() if other != name}
-
+        results[name] = networks_to_target(each, seconds[name], truth, at)
+        seconds[name] = [s * results[name]["extrapolated_by"] for s in seconds[name]]
     for name, s in seconds.items():
         results[name]["seconds_to_target"] = spread(s)
     report(
         "montecarlo",
         **vars(at),
-        truth_error=np.linalg.norm(truth_error) / size,
+        truth_error=truth.error_of_its_own,
         methods=results,
-        against_joint=against("joint"),
-        against_sobol=against("sobol"),
+        against_joint=against(seconds, "joint"),
+        against_sobol=against(seconds, "sobol"),
     )
 
 
