@@ -10,7 +10,7 @@ chunk runs; a chunk that ends before the checkpoint before is written gets none,
 last.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ class Checkpoints(Folder):
         """Return whether a checkpoint is being written."""
         return self._writing is not None and not self._writing.done()
 
-    def save(self, step: int, state: State, history: list[Saved]) -> None:
+    def save(self, step: int, state: State, history: Sequence[Saved]) -> None:
         """Begin to write a checkpoint, when the one before is written.
 
         **Arguments:** `step`: how many were made; `history`: arrays with an entry for each chunk.
