@@ -184,8 +184,8 @@ def simulate_soft(
     grows with T + candidates n.
 
     **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: (T,) integers; `n`: the
-    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets are
-    drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
+    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets
+    are drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
 
     **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
     not between tau + 1 and T, a p whose average is not finite, or what is no key.
