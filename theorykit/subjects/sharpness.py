@@ -50,8 +50,8 @@ class Trace(NamedTuple):
 class Perturbed(NamedTuple):
     """Traces under Gaussian noise on all parameters.
 
-    `sigmas`, `traces`, `unperturbed`, the traces without noise, and `losses`, the loss at the
-    points of `traces`.
+    `sigmas` (S,), `traces` (functions, S, draws), `unperturbed` (functions,), and `losses`, the
+    loss at the same points, (functions, S, draws).
     """
 
     sigmas: Float[np.ndarray, " sigmas"]
@@ -60,14 +60,14 @@ class Perturbed(NamedTuple):
     losses: Float[np.ndarray, "functions sigmas draws"]
 
     def excess(self, percentile: float = 100.0) -> Float[np.ndarray, " sigmas"]:
-        """Return a percentile over functions of (mean trace over draws - unperturbed)."""
+        """Return a percentile over functions of (mean trace over draws - unperturbed), (S,)."""
         if not 0 <= percentile <= 100:
             raise ValueError(f"a percentile lies between 0 and 100, got {percentile}.")
         return np.percentile(self.traces.mean(-1) - self.unperturbed[:, None], percentile, axis=0)
 
 
 def loss(network: Any, x: Inputs, y: Targets) -> Float[Array, ""]:
-    """Return the mean over inputs x of |network(x) - y|^2."""
+    """Return the mean over inputs x (N, ...) of |network(x) - y|^2."""
     problem = _Problem(network, x, y)
     return _loss(problem.graph, problem.weights, problem.rest, problem.x, problem.y)
 
@@ -79,8 +79,8 @@ def trace(network: Any, x: Inputs, y: Targets | None = None) -> Trace:
     zero and nothing is drawn. The cost is about four forward passes a parameter and input.
 
     **Arguments:** `network`: an `nnx.Module` that maps one input to outputs; its `nnx.Param`s are
-    the parameters. `x`: inputs; `y`: targets, or None for the network's own outputs, at which the
-    loss is zero.
+    the parameters. `x`: (N, ...) inputs; `y`: (N, ...) targets, or None for the network's own
+    outputs, at which the loss is zero.
 
     **Raises:** `ValueError` for no network, no inputs, NaN or infinity, or targets that do not fit.
     """
@@ -106,7 +106,7 @@ def hutchinson(
 
 
 def gradient_norms(network: Any, x: Inputs) -> dict[str, Float[Array, " inputs"]]:
-    """Return the squared norm of the output's gradient at each input, by group.
+    """Return the squared norm of the output's gradient at each input, (N,), by group.
 
     Summed over outputs where there are several. Twice the mean of the sum over groups is the
     Gauss-Newton part of the trace; all of it where the loss is zero (Theorem 13).

@@ -13,7 +13,8 @@ from theorykit.common.arguments import finite, whole
 class Layer(NamedTuple):
     """One layer X -> relu(softmax(X qk X') X value) output, as matrices.
 
-    `output` is None where it is the identity, without an activation.
+    `qk` (d, d), `value` (d, k), `output` (k, d'); None for an output that is the identity, without
+    an activation.
     """
 
     qk: Real[ArrayLike, "d d"]

@@ -15,7 +15,7 @@ Targets = Real[Array | np.ndarray, " inputs *outputs"]
 
 
 def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, " inputs"]:
-    """Return (f(x_i) - y_i)^2 at each input, summed over the outputs of f."""
+    """Return (f(x_i) - y_i)^2 at P inputs, (P,), summed over the outputs of f."""
     out = jax.vmap(network)(jnp.asarray(x))
     return jnp.sum((out - jnp.reshape(y, out.shape)) ** 2, range(1, out.ndim))
 
@@ -23,7 +23,7 @@ def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, "
 def perturbed_losses(
     network: nnx.Module, x: Inputs, y: Targets, sigma: float, key: PRNGKeyArray, draws: int = 64
 ) -> Float[Array, "draws inputs"]:
-    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I).
+    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I): (draws, P).
 
     Every draw comes with its mirror image theta - eps, so that the odd orders in sigma cancel in
     the mean over draws; `draws` is even.

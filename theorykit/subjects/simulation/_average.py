@@ -64,7 +64,7 @@ def in_bulk(
 ) -> bool:
     """Whether |n(s, i, x) / (T / Delta) - p_s| <= delta for all s and i (Lemma A.5).
 
-    **Arguments:** `x`: symbols as integers; `p`: their probabilities.
+    **Arguments:** `x`: (T,) symbols as integers; `p`: (symbols,) probabilities.
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """

@@ -47,7 +47,7 @@ def apportion(
 class Counted:
     """Numbers m of tokens, the case of the proof, and what its numbered inequalities compare.
 
-    **Fields:** `m`; `case`; `bounds`.
+    **Fields:** `m`: flat, int64; `case`; `bounds`.
     """
 
     m: Int64[np.ndarray, " pairs"]
@@ -68,8 +68,8 @@ def counted(
 ) -> Counted:
     """Return the numbers of tokens, by the cases of the proof of Theorem 4.1.
 
-    **Arguments:** `n`: how often each (symbol, residue) occurs in the prefix; `Af`, `Ag`: which of
-    them f and g attend to, f to no more tokens than g; `eps`.
+    **Arguments:** flat arrays over pairs: `n`: how often each (symbol, residue) occurs in the
+    prefix; `Af`, `Ag`: which of them f and g attend to, f to no more tokens than g.
     """
     most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
     if Pg <= most:

@@ -12,7 +12,8 @@ def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
 def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least: int) -> int:
     """Return the least prefix length with room for m, of a residue, with `least` symbols in all.
 
-    **Arguments:** `residue`: that of the last of the tau + 1 symbols which follow.
+    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols
+    which follow.
     """
     period = m.shape[1]
     start = (residue - tau) % period
@@ -26,9 +27,9 @@ def lay_out(
 ) -> Int64[np.ndarray, " {prefix}"] | None:
     """Return a prefix with m[s, i] tokens s at residue i, and fillers wherever there is room.
 
-    **Arguments:** `fillers`: a symbol to fill up with, or -1 where there is none.
+    **Arguments:** `fillers`: (period,), a symbol to fill up with, or -1 where there is none.
 
-    **Returns:** the symbols; None where a filler is missing.
+    **Returns:** the symbols, (prefix,); None where a filler is missing.
     """
     period = m.shape[1]
     found = np.empty(prefix, np.int64)

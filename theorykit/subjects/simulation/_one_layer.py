@@ -117,7 +117,7 @@ def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
 def counts(
     x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
 ) -> Int64[np.ndarray, "{symbols} {period}"]:
-    """Return n(s, i, x), how often each pair occurs in the prefix (Definition A.1)."""
+    """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1)."""
     prefix = x[: len(x) - tau - 1]
     table = np.zeros((symbols, period), np.int64)
     np.add.at(table, (prefix, np.arange(len(prefix)) % period), 1)
@@ -199,7 +199,7 @@ def parts(
 
 
 def hard_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
-    """Return the last output of a one-layer transformer under hard attention.
+    """Return the last output of a one-layer transformer under hard attention, (outputs,).
 
     The uniform average over the tokens of largest logit, in time linear in |x|. From
     `hard_length(f)` symbols on it is what `limit.forward` computes.

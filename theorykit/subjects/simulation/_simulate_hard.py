@@ -37,7 +37,7 @@ class HardSimulation:
     - `difference`: |f(x) - f(z)| and |g(x) - g(z)|; `bound`: on each of them, with explicit
       constants; it is proved for eps <= 1 / (8 |Sigma| Delta).
     - `before`, `after`: for f and g, the share of every (symbol, residue) in the prefix's attended
-      tokens.
+      tokens, (2, symbols, period).
     - `inequalities`: the proof's equations (5) to (29), as far as the case has them, as
       (left side, right side).
     - `length_bound`: no smaller than |z|.

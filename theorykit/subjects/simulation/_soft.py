@@ -18,8 +18,8 @@ from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
 
 Statistic = Callable[[Int[Array, " suffix"], Float[Array, " symbols"]], Float[Array, "*m"]]
-"""p(w, mu): w, the last symbols, the last one last, -1 before the string begins; mu, the shares of
-symbols so far. Traced by JAX."""
+"""p(w, mu): w, (tau + 1,) symbols, the last one last, -1 before the string begins; mu, (symbols,)
+shares so far. Returns (m,). Traced by JAX."""
 
 ROWS, COLUMNS = 16, 1024
 """Positions are evaluated in blocks of this shape, so that a function is compiled once."""
@@ -121,9 +121,9 @@ def trimmed(
 def path_average(
     p: Statistic, x: Integer[np.ndarray, " T"], symbols: int, tau: int
 ) -> Float64[np.ndarray, " m"]:
-    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})).
+    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})), (m,), float64.
 
-    **Arguments:** `x`: integers below `symbols`.
+    **Arguments:** `x`: (T,) integers below `symbols`.
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
@@ -183,9 +183,9 @@ def simulate_soft(
     The best of many subsets drawn as in section B.1, each cut or filled to the lemma's size. Time
     grows with T + candidates n.
 
-    **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: integers; `n`: the size;
-    `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets are
-    drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
+    **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: (T,) integers; `n`: the
+    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets
+    are drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
 
     **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
     not between tau + 1 and T, a p whose average is not finite, or what is no key.

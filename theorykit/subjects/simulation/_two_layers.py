@@ -26,8 +26,8 @@ def first_layer(
     Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
     the largest, and logits taken from the largest of a symbol that occurs.
 
-    **Arguments:** `w`: symbols, the last one last, -1 before the string begins; `mu`: shares;
-    `i`: the position, from 1.
+    **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
+    `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
     """
     xp: Any = np if isinstance(mu, np.ndarray) else jnp
     number = lambda a: xp.asarray(a, mu.dtype)
@@ -65,7 +65,7 @@ def _feed(f: Transformer, layer: int, Y: Any, xp: Any) -> Any:
 def windows(
     x: Integer[np.ndarray, "*batch T"], symbols: int, tau: int
 ) -> tuple[Integer[np.ndarray, "*batch T {tau}+1"], Float[np.ndarray, "*batch T {symbols}"]]:
-    """Return the suffix and the shares of symbols at every position of strings of integers."""
+    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) on strings (..., T)."""
     T = x.shape[-1]
     padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
     w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1, axis=-1)
@@ -74,7 +74,7 @@ def windows(
 
 
 def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
-    """Return the last output of a two-layer transformer, in time linear in |x|.
+    """Return the last output of a two-layer transformer, (outputs,), in time linear in |x|.
 
     What `limit.forward` computes, through Lemma B.1.
 
@@ -87,7 +87,7 @@ def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs
 def last_outputs(
     f: Transformer, x: Integer[np.ndarray, "*batch T"]
 ) -> Float[np.ndarray, "*batch outputs"]:
-    """Return the outputs of a two-layer transformer at the last position of strings of integers."""
+    """Return the last outputs, (..., outputs), of two layers on strings of integers, (..., T)."""
     w, mu = windows(x, len(f.alphabet), f.locality or 0)
     y = first_layer(f, w, mu, np.arange(1, x.shape[-1] + 1))
     head = f.layers[1].heads[0]
