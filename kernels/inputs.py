@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-Array = Any
+from jaxtyping import Array, Bool, Float
 
 
 def known(*arrays: Any) -> bool:
@@ -36,18 +35,18 @@ class Inputs(NamedTuple):
     - `lengths`: T of `x1` and of `x2` as given, before padding or trimming.
     """
 
-    x: Array
-    mask: Array
+    x: Float[Array | np.ndarray, "inputs tokens features"]
+    mask: Bool[Array | np.ndarray, "inputs tokens"]
     n1: int
     lengths: tuple[int, int]
 
 
-def _here(array: Any) -> Array:
+def _here(array: Any) -> Any:
     """Return a numpy array if the values are known: checking them then compiles nothing."""
     return np.asarray(array) if known(array) else jnp.asarray(array)
 
 
-def _tokens(name: str, x: Any) -> Array:
+def _tokens(name: str, x: Any) -> Any:
     x = _here(x)
     kept = jnp.issubdtype(x.dtype, jnp.floating)
     x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
@@ -58,7 +57,7 @@ def _tokens(name: str, x: Any) -> Array:
     return x
 
 
-def _mask(name: str, mask: Any, x: Array) -> Array:
+def _mask(name: str, mask: Any, x: Any) -> Any:
     if mask is None:
         return np.ones(x.shape[:2], bool)
     mask = _here(mask)
@@ -81,7 +80,7 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     Trailing tokens that are padding in every input are dropped, so that they cost nothing
     and change no draw.
 
-    **Raises:** `ValueError` for wrong rank or feature size, a mask of another shape or kind, an
+    **Raises:** `ValueError` for a wrong rank or feature size, a mask of another shape or kind, an
     input without a real token, NaN or infinity at a real token.
     """
     x1 = _tokens("x1", x1)

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
+from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.kernels.inputs import known
-
-Array = Any
 
 
 class Prediction(NamedTuple):
@@ -23,11 +22,11 @@ class Prediction(NamedTuple):
     - `condition`: condition number of the matrix that was inverted.
     """
 
-    mean: Array
-    covariance: Array | None
-    alpha: Array
+    mean: Float[Array, "test ..."]
+    covariance: Float[Array, "test test"] | None
+    alpha: Float[Array, "train ..."]
     jitter: float
-    condition: Array
+    condition: Float[Array, ""]
 
 
 def _number(name: str, value: Any) -> None:
@@ -91,7 +90,12 @@ def _solve(k, y, k_test, noise, jitter, name):
 
 
 def ridge(
-    k_train: Array, y: Array, k_test: Array, *, ridge: Any, jitter: float = 0.0
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    *,
+    ridge: Any,
+    jitter: Any = 0.0,
 ) -> Prediction:
     """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
 
@@ -109,12 +113,18 @@ def ridge(
     **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
     positive semidefinite, or one that is singular with no ridge.
     """
-    k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
-    return Prediction(k_test @ alpha, None, alpha, jitter, condition)
+    cross, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
+    return Prediction(cross @ alpha, None, alpha, jitter, condition)
 
 
 def gp_posterior(
-    k_train: Array, y: Array, k_test: Array, k_test_test: Array, *, noise: Any, jitter: float = 0.0
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    k_test_test: Float[ArrayLike, "test test"],
+    *,
+    noise: Any,
+    jitter: Any = 0.0,
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
@@ -128,21 +138,25 @@ def gp_posterior(
 
     **Raises:** `ValueError` as `ridge`.
     """
-    k_test_test = jnp.asarray(k_test_test)
-    k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
-    if k_test_test.shape != (k_test.shape[0],) * 2:
+    own = jnp.asarray(k_test_test)
+    cross, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
+    if own.shape != (cross.shape[0],) * 2:
         raise ValueError(
-            f"the kernel of the test inputs has shape {(k_test.shape[0],) * 2}, "
-            f"got {k_test_test.shape}"
+            f"the kernel of the test inputs has shape {(cross.shape[0],) * 2}, got {own.shape}"
         )
-    _finite("kernel of the test inputs", k_test_test)
-    covariance = k_test_test - k_test @ inverse(k_test.T)
-    return Prediction(k_test @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
+    _finite("kernel of the test inputs", own)
+    covariance = own - cross @ inverse(cross.T)
+    return Prediction(cross @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
 
 
 def gradient_flow(
-    k_train: Array, y: Array, k_test: Array, *, time: Any, learning_rate: float = 1.0
-) -> Array:
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    *,
+    time: Any,
+    learning_rate: Any = 1.0,
+) -> Float[Array, "test ..."]:
     """Mean prediction of a linearised network after gradient flow on the squared error.
 
     Of the loss mean((f - y)^2) / 2, from f = 0: what is left of the error along an eigenvector of
@@ -158,26 +172,28 @@ def gradient_flow(
 
     **Returns:** (P*,) or (P*, outputs).
 
-    **Raises:** `ValueError` as `ridge`; a negative time or step; a singular kernel with
+    **Raises:** `ValueError` as `ridge`; for a negative time or step; a singular kernel with
     `time=None`.
     """
     if time is not None:
         _number("time", time)
     _number("learning_rate", learning_rate)
-    k_train, y, k_test, values, vectors, slack = _system(k_train, y, k_test)
+    k, targets, cross, values, vectors, slack = _system(k_train, y, k_test)
     if time is None and known(values) and float(values[0]) <= slack:
         raise ValueError(
             "the training kernel is singular to rounding (smallest eigenvalue "
             f"{float(values[0]):.3g}), so training has no end; give a time"
         )
-    columns = y.reshape(y.shape[0], -1)
+    columns = targets.reshape(len(targets), -1)
     if time is None:
-        alpha = cho_solve(cho_factor(k_train), columns)
+        alpha = cho_solve(cho_factor(k), columns)
     else:
         # What is learned along an eigenvector, over its eigenvalue; nothing where that is 0 or,
         # by rounding, below: the test kernel has no part there either.
         positive = values > 0
         rates = jnp.where(positive, values, 1.0)
-        learned = jnp.where(positive, -jnp.expm1(-rates * (time * learning_rate / y.size)), 0.0)
+        learned = jnp.where(
+            positive, -jnp.expm1(-rates * (time * learning_rate / columns.size)), 0.0
+        )
         alpha = vectors @ ((learned / rates)[:, None] * (vectors.T @ columns))
-    return (k_test @ alpha).reshape(k_test.shape[0], *y.shape[1:])
+    return (cross @ alpha).reshape(len(cross), *targets.shape[1:])
