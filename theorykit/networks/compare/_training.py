@@ -16,6 +16,7 @@ from theorykit.networks.compare._networks import Ensemble, Make, descend
 
 Inputs = Real[Array | np.ndarray, "inputs ..."]
 Targets = Real[Array | np.ndarray, "inputs ..."]
+Data = tuple[Real[Array | np.ndarray, "_ ..."], Real[Array | np.ndarray, "_ ..."]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,8 +94,8 @@ def gradient_descent(
 def two_stage(
     make: Make,
     kernel: Callable[..., Any],
-    first: tuple[Inputs, Targets],
-    second: tuple[Inputs, Targets],
+    first: Data,
+    second: Data,
     x_test: Real[Array | np.ndarray, "tested ..."],
     *,
     steps: tuple[int, Sequence[int]],
@@ -142,7 +143,7 @@ class TangentKernel:
 def _compare(
     ensemble: Ensemble,
     kernel: Callable[..., Any],
-    given: Sequence[tuple[tuple[Inputs, Targets], float | None, Sequence[int]]],
+    given: Sequence[tuple[Data, float | None, Sequence[int]]],
     x_test: Array | np.ndarray,
     subtract: bool,
 ) -> TrainingGap:

@@ -7,7 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Float, Shaped
+
+Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
+"""What weights can be drawn from: `nnx.Rngs`, a seed or a key."""
 
 PARAMETERISATIONS = ("ntk", "standard", "mup")
 
@@ -62,13 +65,13 @@ def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, d
     return Map(rngs, (size, width), size if vectors else 1, "standard", dtype=dtype)
 
 
-def centred(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
+def centred(z: Float[Array | np.ndarray, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean 0 and variance 1: layer norm without gain."""
     away = z - z.mean(-1, keepdims=True)
     return away * jax.lax.rsqrt((away**2).mean(-1, keepdims=True) + 1e-12)
 
 
-def rms(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
+def rms(z: Float[Array | np.ndarray, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean square 1: RMS norm without gain."""
     return z * jax.lax.rsqrt((z**2).mean(-1, keepdims=True) + 1e-12)
 
@@ -97,7 +100,7 @@ def source(rngs: Any) -> nnx.Rngs:
     raise ValueError(f"rngs are nnx.Rngs, a seed or a key, got {type(rngs).__name__}")
 
 
-def check_ids(x: Integer[Array | np.ndarray, "..."], vocabulary: int) -> None:
+def check_ids(x: Shaped[Array | np.ndarray, "..."], vocabulary: int) -> None:
     """Raise a `ValueError` for token ids outside the vocabulary; traced ones are not looked at."""
     if not jnp.issubdtype(x.dtype, jnp.integer):
         raise ValueError(f"token ids are integers, got {x.dtype}")

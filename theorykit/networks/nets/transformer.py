@@ -16,6 +16,7 @@ from theorykit.networks.nets.scales import (
     NORMS,
     PARAMETERISATIONS,
     Map,
+    Source,
     check_ids,
     count_parameters,
     embedding,
@@ -25,6 +26,7 @@ from theorykit.networks.nets.scales import (
 Input = Num[Array | np.ndarray, "tokens *features"]
 Mask = Bool[Array | np.ndarray, " tokens"]
 Tokens = Float[Array, "tokens width"]
+HostTokens = Float[np.ndarray, "tokens width"]
 Visible = Bool[Array | np.ndarray, "tokens tokens"]
 Angles = Float[Array, "tokens half"]
 Offset = Integer[Array, ""] | int
@@ -76,7 +78,9 @@ class Attention(nnx.Module):
             self.b = nnx.Param(jnp.full(heads, b, dtype))
         self.options = options
 
-    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
+    def __call__(
+        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
+    ) -> Tokens:
         """Return the attention output; `visible`: which token sees which, None for all."""
         weights = self.weights(z, visible, rotation)
         v = jnp.einsum("td,hde->hte", z, self.value.effective())
@@ -90,7 +94,7 @@ class Attention(nnx.Module):
         return out
 
     def weights(
-        self, z: Tokens, visible: Visible | None, rotation: Angles | None
+        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
     ) -> Float[Array, "heads tokens tokens"]:
         """Return the attention weights."""
         options = self.options
@@ -145,7 +149,9 @@ class Block(nnx.Module):
             self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
         self.options = options
 
-    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
+    def __call__(
+        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
+    ) -> Tokens:
         """Return the tokens after the block."""
         options = self.options
         norm = NORMS[options.norm]
@@ -234,7 +240,7 @@ class Transformer(nnx.Module):
         sigma_w: float = 1.0,
         sigma_b: float = 0.0,
         dtype: Any = None,
-        rngs: nnx.Rngs | int = 0,
+        rngs: Source = 0,
     ):
         """Draw all weights."""
         one_of("activation", activation, ACTIVATIONS)
