@@ -12,12 +12,7 @@ ROOT = RNG.normal(size=(8, 9))
 GRAM = ROOT @ ROOT.T / 9
 K, K_TEST, K_TEST_TEST = GRAM[:5, :5], GRAM[5:, :5], GRAM[5:, 5:]
 Y = RNG.normal(size=(5, 2))
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 @pytest.mark.parametrize("y", [Y, Y[:, 0]], ids=["outputs", "one output"])

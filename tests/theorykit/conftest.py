@@ -1,3 +1,5 @@
+import sys
+
 import jax
 import pytest
 
@@ -23,6 +25,23 @@ def registry(monkeypatch):
     claims: dict = {}
     monkeypatch.setattr(REGISTRY, "_claims", claims)
     return claims
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Run the command line in this process: its exit code, output and errors."""
+    from theorykit import cli
+
+    def run(*arguments):
+        code = []
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
+        monkeypatch.setattr(cli.os, "_exit", code.append)
+        cli.main()
+        out, err = capsys.readouterr()
+        return code[-1], out, err
+
+    return run
 
 
 @pytest.fixture

@@ -76,23 +76,6 @@ def lines(folder):
     return file.read_text().count("\n") if file.exists() else 0
 
 
-@pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
-    """Run the command line in this process."""
-    from theorykit import cli
-
-    def run(*arguments):
-        code = []
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
-        monkeypatch.setattr(cli.os, "_exit", code.append)
-        cli.main()
-        out, err = capsys.readouterr()
-        return code[-1], out, err
-
-    return run
-
-
 def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
     code, out, _ = command("verify", "my_claims.py", "--json", "whole.json")
     assert code == 0

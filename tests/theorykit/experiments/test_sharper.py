@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from theorykit.experiments import Setting, experiments, sharper
+from theorykit.experiments import Setting, sharper
 from theorykit.subjects import boolean
 
 TINY = sharper.Interpolation(
@@ -43,8 +43,3 @@ def test_rows_on_the_components_have_cosine_one():
     assert np.allclose(own, 1)
     assert len(others) == 8
     assert others.max() < 0.99
-
-
-def test_the_experiments_are_listed():
-    names = {e.name for e in experiments("sharper")}
-    assert names == {"gap", "domination", "perturbation", "mechanism"}
