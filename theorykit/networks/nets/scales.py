@@ -65,13 +65,13 @@ def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, d
     return Map(rngs, (size, width), size if vectors else 1, "standard", dtype=dtype)
 
 
-def centred(z: Float[Array | np.ndarray, "*batch width"]) -> Float[Array, "*batch width"]:
+def centred(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean 0 and variance 1: layer norm without gain."""
     away = z - z.mean(-1, keepdims=True)
     return away * jax.lax.rsqrt((away**2).mean(-1, keepdims=True) + 1e-12)
 
 
-def rms(z: Float[Array | np.ndarray, "*batch width"]) -> Float[Array, "*batch width"]:
+def rms(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
     """Return tokens of mean square 1: RMS norm without gain."""
     return z * jax.lax.rsqrt((z**2).mean(-1, keepdims=True) + 1e-12)
 

@@ -26,7 +26,6 @@ from theorykit.networks.nets.scales import (
 Input = Num[Array | np.ndarray, "tokens *features"]
 Mask = Bool[Array | np.ndarray, " tokens"]
 Tokens = Float[Array, "tokens width"]
-HostTokens = Float[np.ndarray, "tokens width"]
 Visible = Bool[Array | np.ndarray, "tokens tokens"]
 Angles = Float[Array, "tokens half"]
 Offset = Integer[Array, ""] | int
@@ -78,9 +77,7 @@ class Attention(nnx.Module):
             self.b = nnx.Param(jnp.full(heads, b, dtype))
         self.options = options
 
-    def __call__(
-        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
-    ) -> Tokens:
+    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
         """Return the attention output; `visible`: which token sees which, None for all."""
         weights = self.weights(z, visible, rotation)
         v = jnp.einsum("td,hde->hte", z, self.value.effective())
@@ -94,7 +91,7 @@ class Attention(nnx.Module):
         return out
 
     def weights(
-        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
+        self, z: Tokens, visible: Visible | None, rotation: Angles | None
     ) -> Float[Array, "heads tokens tokens"]:
         """Return the attention weights."""
         options = self.options
@@ -149,9 +146,7 @@ class Block(nnx.Module):
             self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
         self.options = options
 
-    def __call__(
-        self, z: Tokens | HostTokens, visible: Visible | None, rotation: Angles | None
-    ) -> Tokens:
+    def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
         """Return the tokens after the block."""
         options = self.options
         norm = NORMS[options.norm]

@@ -196,7 +196,9 @@ def test_scalars_shift_both_circuits_by_a_multiple_of_one():
         O = np.asarray(attention.output.effective()[h])
         A = jax.nn.softmax(z @ (Q @ K.T + 0.3 * np.eye(8)) @ z.T / np.sqrt(4), -1)
         expected += A @ z @ (V @ O - 0.7 * np.eye(8))
-    np.testing.assert_allclose(net.blocks[0](z, None, None), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        net.blocks[0](jnp.asarray(z), None, None), expected, rtol=1e-4, atol=1e-5
+    )
     slopes = nnx.grad(lambda n: n(IDS).sum())(net)
     assert np.all(np.abs(slopes["blocks"][0]["attention"]["b"][...]) > 1e-4)
 
