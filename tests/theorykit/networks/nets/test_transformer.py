@@ -238,6 +238,7 @@ def steps_of_adam(width, parameterisation, seeds=8):
     return np.sqrt(run(jax.random.split(jax.random.key(0), seeds)).mean(0))
 
 
+@pytest.mark.slow
 def test_mup_learns_features_at_every_width():
     """One learning rate moves tokens and outputs as much at width 256 as at 32; the output starts
     at a size that falls as the root of the width. The standard parameterisation does neither."""

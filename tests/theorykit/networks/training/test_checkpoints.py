@@ -37,6 +37,7 @@ def start(folder):
     return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_goes_on_bit_for_bit(tmp_path):
     whole = small(**LONG)
     folder, moments = tmp_path / "fit", random.Random(0)
@@ -159,6 +160,7 @@ def test_divergence_keeps_the_last_good_checkpoint(tmp_path):
         assert max(kept(tmp_path / "fit")) <= 30
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupted_from_the_keyboard(tmp_path):
     folder = tmp_path / "fit"

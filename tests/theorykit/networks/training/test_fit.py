@@ -286,6 +286,7 @@ SHARDED = """
 """
 
 
+@pytest.mark.slow
 def test_four_devices_give_the_numbers_of_one(tmp_path):
     script = SHARDED.format(folder=str(tmp_path / "fit"))
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
