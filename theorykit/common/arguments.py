@@ -15,8 +15,8 @@ def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
     **Raises:** `ValueError` otherwise.
     """
     allowed = tuple(allowed)
-    if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {value!r}")
+    if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
+        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {shown(value)}.")
     return value
 
 
