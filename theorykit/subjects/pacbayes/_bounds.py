@@ -12,7 +12,6 @@ from theorykit.common.arguments import (
     approximately,
     at_least_0,
     finite,
-    instance,
     number,
     positive,
     shown,
@@ -264,7 +263,8 @@ def sample_size(value: Callable[[int], float], level: float, most: float = 1e18)
     number at some n.
     """
     level = _known("the level", level)
-    instance("the bound", value, Callable, "a function of n")  # type: ignore[type-abstract]
+    if not callable(value):
+        raise ValueError(f"the bound is a function of n, got {shown(value)}.")
     most, low, high = whole("most", most), 0, 1
     at = lambda n: _known(f"the bound at n = {n}", value(n))
     while not at(high) < level:
