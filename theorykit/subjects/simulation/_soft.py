@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Integer, PRNGKeyArray
 
-from theorykit.common.arguments import between, finite, whole
+from theorykit.common.arguments import affordable, between, finite, whole
 from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
 
@@ -49,14 +49,23 @@ def chain(
 
     P(1 -> 0) = q and P(0 -> 1) = r = share q / (1 - share), so that P(1) = share. Drawn run by
     run, in time linear in the number of ones.
+
+    **Raises:** `ValueError` unless length is at least 0, share and q lie between 0 and 1, and r is
+    at most 1; for too many ones.
     """
+    length, share, q = whole("length", length, 0), between("share", share), between("q", q)
+    if not 0 < share * q / (1 - share) <= 1:
+        raise ValueError(f"r = share q / (1 - share) is a probability, not at {share} and {q}.")
+    affordable("a chain", int(length * share), 2**30, "ones")
     r = share * q / (1 - share)
     starts, stops, place = [], [], 0
     if rng.random() >= share:
         place = int(rng.geometric(r))
     many = int(length / (1 / q + 1 / r)) + 16
     while place < length:
-        ones, zeros = rng.geometric(q, many), rng.geometric(r, many)
+        # A run that goes beyond the end is as good as one that ends there.
+        ones = np.minimum(rng.geometric(q, many), length + 1)
+        zeros = np.minimum(rng.geometric(r, many), length + 1)
         ends = place + np.cumsum(ones + zeros)
         first = ends - zeros - ones
         starts.append(first)
@@ -129,6 +138,7 @@ def path_average(
     """
     symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
     x = string(x, symbols)
+    affordable("windows", ROWS * COLUMNS * (tau + 1 + symbols), 2**30)
     T = len(x)
     rows = -(-T // COLUMNS)
     padded = np.full(tau + rows * COLUMNS, -1, np.int32)

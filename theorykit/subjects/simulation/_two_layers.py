@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray, Real
 
+from theorykit.common.arguments import affordable, numbered, whole
 from theorykit.subjects import limit
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import first_layer_constants, two_layers
@@ -65,7 +66,15 @@ def _feed(f: Transformer, layer: int, Y: Any, xp: Any) -> Any:
 def windows(
     x: Integer[np.ndarray, "*batch T"], symbols: int, tau: int
 ) -> tuple[Integer[np.ndarray, "*batch T {tau}+1"], Float[np.ndarray, "*batch T {symbols}"]]:
-    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) on strings (..., T)."""
+    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) on strings (..., T).
+
+    **Raises:** `ValueError` for the empty string, other symbols, or a negative tau.
+    """
+    symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
+    numbered(x, symbols)
+    if not x.shape[-1]:
+        raise ValueError("a string has one symbol or more here, got the empty string.")
+    affordable("windows", x.size * (tau + 1 + symbols), 2**30)
     T = x.shape[-1]
     padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
     w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1, axis=-1)
@@ -78,7 +87,8 @@ def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs
 
     What `limit.forward` computes, through Lemma B.1.
 
-    **Raises:** `ValueError` for another kind of transformer or a symbol outside the alphabet.
+    **Raises:** `ValueError` for another kind of transformer, a symbol outside the alphabet, or the
+    empty string, which has no last position.
     """
     two_layers(f)
     return last_outputs(f, np.array(f.encode(x), int))
