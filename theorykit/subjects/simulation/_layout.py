@@ -19,7 +19,8 @@ def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
 def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least: int) -> int:
     """Return the least prefix length with room for m, of a residue, with `least` symbols in all.
 
-    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols which follow.
+    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols
+    which follow.
 
     **Raises:** `ValueError` for numbers below 0.
     """
