@@ -34,9 +34,7 @@ def start(folder):
     script = str(Path(__file__).parent / "problems.py")
     env = os.environ | {"JAX_ENABLE_X64": str(int(jax.config.jax_enable_x64))}
     command = [sys.executable, script, str(folder)]
-    # A suite that a shell runs in the background has interrupts ignored, and hands that on.
-    hears = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
+    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
