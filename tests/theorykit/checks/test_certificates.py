@@ -299,7 +299,11 @@ def test_the_two_lines_repeat_a_certificate(tmp_path, registry):
     for made in load(file):
         certificate = made.run().outcome.certificate
         done = subprocess.run(
-            [sys.executable, "-c", certificate.program], capture_output=True, text=True, check=True
+            [sys.executable, "-c", certificate.program],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
         )
         if made.id == "mine.false":
             assert f"lhs = {certificate.lhs}" in done.stdout
