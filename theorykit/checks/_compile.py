@@ -75,7 +75,9 @@ def _alike(a: Any, b: Any, renamed: dict[Any, Any]) -> bool:
             return False
         renamed.update(zip(a.outvars, b.outvars, strict=False))
         return True
-    if hasattr(a, "aval") and not hasattr(a, "shape"):  # a variable, or a literal
+    if isinstance(a, bool | int | float | complex | str) or hasattr(a, "__array__"):
+        return _numbers_alike(a, b)
+    if hasattr(a, "aval"):  # a variable, or a literal
         if hasattr(a, "val") or hasattr(b, "val"):
             return hasattr(a, "val") and hasattr(b, "val") and _alike(a.val, b.val, renamed)
         return renamed.get(a, b) is b
@@ -85,8 +87,6 @@ def _alike(a: Any, b: Any, renamed: dict[Any, Any]) -> bool:
         )
     if isinstance(a, tuple | list):
         return isinstance(b, tuple | list) and pairs(a, b)
-    if isinstance(a, bool | int | float | complex | str | np.generic | np.ndarray | jax.Array):
-        return _numbers_alike(a, b)
     return True  # a function of JAX's, say: it is made anew each time
 
 

@@ -35,11 +35,11 @@ class Code:
 def without_docstrings(tree: ast.AST) -> None:
     """Take the docstrings out of a tree."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                if isinstance(first.value.value, str):
-                    node.body = node.body[1:]
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        match node.body:
+            case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+                node.body = rest
 
 
 def reached(names: Iterable[str], package: str, folder: Path) -> dict[str, str]:
