@@ -257,8 +257,8 @@ def test_an_inequality_compares_numbers(trial, traceable):
     ("make", "words"),
     [
         (
-            lambda: identity(lhs=lambda x: "a", rhs=lambda x: x, over=REALS),
-            "lhs returns str, not a number, an array or a tree of arrays: 'a' (test_nothing_lost",
+            lambda: identity(lhs=lambda x: "word", rhs=lambda x: x, over=REALS),
+            "lhs returns str, not a number, an array or a tree of arrays: 'word' (test_nothing",
         ),
         (
             lambda: identity(lhs=lambda x: x, rhs=lambda x: None, over=REALS),
