@@ -21,7 +21,7 @@ def own_cache(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def registry(monkeypatch):
-    """An empty registry of claims, by id."""
+    """An empty registry of claims: what is in `REGISTRY` by file and id."""
     claims: dict = {}
     monkeypatch.setattr(REGISTRY, "_claims", claims)
     return claims

@@ -298,7 +298,9 @@ def test_the_two_lines_repeat_a_certificate(tmp_path, registry):
     file.write_text(FILE)
     false, true = (made.run().outcome.certificate for made in load(file))
     programs = f"{false.program}\nprint('---')\n{true.program}"
-    done = subprocess.run([sys.executable, "-c", programs], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", programs], capture_output=True, text=True, cwd=tmp_path
+    )
     refuted, proved = done.stdout.split("---")
     assert f"lhs = {false.lhs}" in refuted
     assert "lhs > rhs" in refuted
