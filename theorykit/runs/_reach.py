@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-import theorykit
+ROOT = sys.modules[__name__.partition(".")[0]]
+"""The package of the toolkit, which knows what its short names stand for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,13 +140,13 @@ def _module(name: str, package: str, folder: Path) -> tuple[str, Path] | None:
     if not all(part.isidentifier() for part in name.split(".")):
         return None
     root, _, rest = name.partition(".")
-    if root == theorykit.__name__:
+    if root == ROOT.__name__:
         first = rest.split(".")[0]
-        long = theorykit._LONG.get(f"{root}.{first}")
+        long = ROOT._LONG.get(f"{root}.{first}")
         if long is not None:
             name = ".".join([long, *rest.split(".")[1:]])
-        elif first in theorykit._HOME:
-            name = f"{root}.{theorykit._HOME[first]}"
+        elif first in ROOT._HOME:
+            name = f"{root}.{ROOT._HOME[first]}"
     parts, path, found = name.split("."), [str(folder), *sys.path], None
     for i in range(len(parts)):
         here = ".".join(parts[: i + 1])
@@ -155,7 +156,7 @@ def _module(name: str, package: str, folder: Path) -> tuple[str, Path] | None:
         file, path = place
         if file is not None:
             found = (here, file)
-    ours = found is not None and (root in (theorykit.__name__, package) or _of_the_user(found[1]))
+    ours = found is not None and (root in (ROOT.__name__, package) or _of_the_user(found[1]))
     return found if ours else None
 
 
