@@ -8,7 +8,7 @@ import textwrap
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from theorykit.claims import Claim
 from theorykit.runs._reach import Code, reached
@@ -71,7 +71,7 @@ def _stamp(file: Path) -> int:
         return 0
 
 
-def _is_claim(node: ast.stmt) -> bool:
+def _is_claim(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
     if not isinstance(node, ast.FunctionDef):
         return False
     calls = [d.func for d in node.decorator_list if isinstance(d, ast.Call)]
@@ -81,7 +81,7 @@ def _is_claim(node: ast.stmt) -> bool:
 # In a notebook ------------------------------------------------------------------------------
 
 
-def _without_a_file(build: types.FunctionType) -> Code:
+def _without_a_file(build: Callable[..., Any]) -> Code:
     """Return what a function says, and what it uses of the names around it."""
     pieces: list[Code] = []
     seen: set[int] = set()
