@@ -6,12 +6,22 @@ Exact: in integers and fractions for exact arguments.
 from fractions import Fraction
 from typing import Any
 
-from theorykit.common.arguments import affordable, whole
+MOST = 2**18 - 1
+"""The largest degree of a lookup: it takes 2^20 units."""
 
 
 def _size(d: int) -> None:
-    """Raise a `ValueError` for a degree below 1, or one that takes more than 2^20 units."""
-    affordable("the lookup", 4 * (whole("d", d) + 1), 2**20, "hidden units")
+    """Raise a `ValueError` for a degree below 1, or one that takes more than 2^20 units.
+
+    In whole numbers only: claims that are proved exactly run this, and say that nothing rounds.
+    """
+    if not isinstance(d, int) or d < 1:
+        raise ValueError(f"d is a whole number of at least 1, got {d!r}.")
+    if d > MOST:
+        raise ValueError(
+            f"the lookup takes {4 * (d + 1)} hidden units, more than the {4 * (MOST + 1)} "
+            "that are taken on here."
+        )
 
 
 def thresholds(d: int) -> list[Fraction]:
