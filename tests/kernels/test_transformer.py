@@ -336,3 +336,15 @@ def test_jit_and_grad(depth, readout):
         h = 1e-5
         up, down = (f({**PARAMETERS, name: value + d}, key)[0][0] for d in (h, -h))
         np.testing.assert_allclose(slopes[name], (up - down) / (2 * h), rtol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["relu", "erf", "gelu"])
+def test_large_inputs(activation):
+    """In float32 as in float64."""
+    x = np.array([[[1000.0, 1000.0]]])
+    net = InfiniteTransformer(activation=activation, attention="identity", residual=True)
+    for scale in (1e-3, 1.0, 10.0):
+        wide = net(scale * x).ntk
+        narrow = jax.jit(lambda x: net(x).ntk)((scale * x).astype("f4"))
+        assert np.isfinite(wide).all()
+        np.testing.assert_allclose(narrow, wide, rtol=2e-5)
