@@ -24,7 +24,7 @@ def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) ->
         bias=float((d + 1) * (Fraction(2 * (2 * d + 1), 3 * d) + Fraction(5, 4 * d * d))),
         mlp_out=16.0 * d**2 * (d // 2 + 1),
         score2=float((design.scores**2).sum()),
-        value2=design.total**2,
+        value2=design.total * design.total,
     )
 
 
@@ -36,7 +36,7 @@ def gradient_bounds(f: Parities, T: int | None = None, *, scale: float = SCALE) 
     beyond s, so that the blocks of the first attention are small, not zero.
     """
     design = Design(f, f.T if T is None else T, scale)
-    d, s, n, C2 = f.degree, len(f.sets), design.T + 1, design.total**2
+    d, s, n, C2 = f.degree, len(f.sets), design.T + 1, design.total * design.total
     leak, w = design.leakages[1], design.scores
     p = (1 - leak) * design.coefficients / design.total
     each = leak / (n - s)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, whole
 from theorykit.subjects.boolean._design import leakage, positive
 from theorykit.subjects.boolean._lookup import slopes, thresholds
 from theorykit.subjects.boolean._network import Bits, Transformer
@@ -31,6 +31,7 @@ class ParityChain(Transformer):
     def __init__(self, T: int, *, scale: float = 2.0, dtype: Any = None):
         """Set all weights."""
         T = whole("T", T)
+        affordable(f"the chain of {T} bits", 7 * T**2, 2**31)
         positive(scale)
         if not leakage(2, 2 * T - 2, T + 1, scale) < 1 / 8:
             raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Float
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, instance, positive, whole
 from theorykit.subjects.boolean._design import SCALE, Design
 from theorykit.subjects.boolean._functions import Parities
 from theorykit.subjects.boolean._lookup import slopes, thresholds
@@ -85,6 +85,7 @@ def transformer(
     encodings = None
     if project is not None:
         shape = (design.T + 1, whole("project", project))
+        affordable("random encodings", math.prod(shape), 2**28)
         draws = np.random.default_rng(whole("seed", seed, 0)).standard_normal(shape)
         encodings = draws / math.sqrt(shape[1])
     return Construction(design, encodings, dtype)
@@ -96,13 +97,19 @@ def rescaled(network: Transformer, factor: float | None = None) -> Transformer:
     **Arguments:** `factor`, above 0; None takes the fourth root of |F2|^2 / (|F1|^2 + |b|^2), at
     which the norm is least.
 
-    **Raises:** `ValueError` for a factor at or below 0.
+    **Raises:** `ValueError` for a factor at or below 0, or None where F1 and b, or F2, are zero.
     """
+    instance("network", network, Transformer, "a boolean.Transformer")
     if factor is None:
         norms = network.squared_norms()
-        factor = (norms["mlp_out"] / (norms["mlp_in"] + norms["bias"])) ** 0.25
-    if not (factor > 0 and math.isfinite(factor)):
-        raise ValueError(f"the factor is a positive number, got {factor}.")
+        inside = norms["mlp_in"] + norms["bias"]
+        if not (0 < norms["mlp_out"] < math.inf and 0 < inside < math.inf):
+            raise ValueError(
+                "no factor makes the norm least where one side of the MLP is zero or not finite: "
+                f"|F1|^2 + |b|^2 = {inside}, |F2|^2 = {norms['mlp_out']}; give a factor."
+            )
+        factor = (norms["mlp_out"] / inside) ** 0.25
+    factor = positive("the factor", factor)
     copy = nnx.clone(network)
     powers = dict(mlp_in=1, bias=1, mlp_out=-1)
     copy.set_blocks(**{k: getattr(network, k)[...] * factor**p for k, p in powers.items()})

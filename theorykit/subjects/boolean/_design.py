@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float64
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import number, shown, whole
 from theorykit.subjects.boolean._functions import Parities
 
 SCALE = 2.0
@@ -22,7 +22,7 @@ def leakage(members: int, others: int, n: int, scale: float) -> float:
 def positive(scale: float) -> None:
     """Raise a `ValueError` unless the scale is a finite number above 0."""
     if not isinstance(scale, Real) or isinstance(scale, bool) or not 0 < scale < math.inf:
-        raise ValueError(f"the scale is a finite number above 0, got {scale!r}.")
+        raise ValueError(f"the scale is a finite number above 0, got {shown(scale)}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Design:
         for c in f.coefficients:
             if c <= 0:
                 raise ValueError(f"the coefficients of f are positive, got {c}.")
+        number("the sum of coefficients", self.total, "finite", lambda v: True)
         positive(self.scale)
         if not self.leakages[0] < 1 / (4 * f.degree):
             raise ValueError(
@@ -77,7 +78,8 @@ class Design:
     @property
     def total(self) -> float:
         """The sum C of the coefficients."""
-        return float(self.coefficients.sum())
+        with np.errstate(over="ignore"):
+            return float(self.coefficients.sum())
 
     @property
     def scores(self) -> Float64[np.ndarray, " sets"]:

@@ -2,13 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Float64, Int, Int64, Shaped
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, finite, instance, number, shown, whole
 from theorykit.subjects.boolean._walsh import (
     bits,
     refuse_other_than_bits,
@@ -19,6 +19,8 @@ from theorykit.subjects.boolean._walsh import (
 Bits = Shaped[ArrayLike, "*batch T"] | Sequence[int]
 Table = Shaped[ArrayLike, " values"] | Sequence[float]
 NORMALISED = ("norm", "variance", None)
+MOST = 2**24
+"""Bits of an input, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +44,11 @@ class Parities:
 
     def __post_init__(self):
         T = whole("T", self.T)
-        sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in self.sets)
+        affordable("an input", T, MOST, "bits")
+        instance("sets", self.sets, Iterable, "sets of positions")
+        each = [instance("a set", S, Iterable, "positions 0 ... T - 1") for S in self.sets]
+        sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in each)
+        instance("coefficients", self.coefficients, Iterable, "numbers, one a set")
         object.__setattr__(self, "T", T)
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "coefficients", tuple(self.coefficients))
@@ -57,8 +63,8 @@ class Parities:
                 f"{len(self.coefficients)} coefficients."
             )
         for c in self.coefficients:
-            if not math.isfinite(c):
-                raise ValueError(f"coefficients are finite numbers, got {c}.")
+            number("a coefficient", c, "a finite number", lambda v: True)
+        affordable("the sets of an expansion", len(sets) * T, 16 * MOST, "bits")
 
     @property
     def degree(self) -> int:
@@ -67,7 +73,10 @@ class Parities:
 
     @property
     def sparsity(self) -> int:
-        """How many sets have a coefficient that is not zero."""
+        """How many sets have a coefficient that is not zero, the empty set counted.
+
+        `has_sparsity` does not count the constant.
+        """
         return sum(c != 0 for c in self.coefficients)
 
     @property
@@ -109,7 +118,9 @@ def expansion(table: Table, tol: float = 1e-9) -> Parities:
     T = variables(table)
     if table.ndim != 1 or not np.isfinite(table).all():
         raise ValueError("a table is one row of finite numbers.")
-    c = 2 * spectrum(table)
+    with np.errstate(over="ignore", invalid="ignore"):
+        c = 2 * spectrum(table)
+    finite("2^T times the coefficients of a table", c)
     c[0] = c[0] / 2 - c[1:].sum() / 2
     kept = np.flatnonzero(np.abs(c) > tol * max(np.abs(table).max(), 1e-300))
     sets = tuple(tuple(j for j in range(T) if S >> j & 1) for S in kept.tolist())
@@ -118,8 +129,7 @@ def expansion(table: Table, tol: float = 1e-9) -> Parities:
 
 def at_least_0(tol: float) -> None:
     """Raise a `ValueError` unless a tolerance is at least 0."""
-    if not tol >= 0:
-        raise ValueError(f"tol is a number of at least 0, got {tol}.")
+    number("tol", tol, "a number of at least 0", lambda v: v >= 0)
 
 
 def spectrum(
@@ -157,7 +167,9 @@ def random(
     **Raises:** `ValueError` for a degree above T, or more sets than there are.
     """
     T, degree = whole("T", T), whole("degree", degree)
+    affordable("an input", T, MOST, "bits")
     sparsity = whole("sparsity", sparsity)
+    affordable("the draws of a function", sparsity * T, 16 * MOST, "bits")
     if degree > T:
         raise ValueError(f"the degree is at most T = {T}, got {degree}.")
     if sparsity > math.comb(T, degree):
@@ -166,7 +178,7 @@ def random(
             f"got the sparsity {sparsity}."
         )
     if normalised not in NORMALISED:
-        raise ValueError(f'normalised is "norm", "variance" or None, got {normalised!r}.')
+        raise ValueError(f'normalised is "norm", "variance" or None, got {shown(normalised)}.')
     rng = np.random.default_rng([whole("seed", seed, 0), T, degree, sparsity])
     sets: dict[tuple[int, ...], None] = {}
     while len(sets) < sparsity:
@@ -179,6 +191,7 @@ def random(
 
 def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
+    affordable("an input", whole("T", T), MOST, "bits")
     return Parities(T, (tuple(range(T) if positions is None else positions),), (1.0,))
 
 
@@ -187,6 +200,7 @@ def tiling(T: int, degree: int) -> Parities:
     T, degree = whole("T", T), whole("degree", degree)
     if degree > T:
         raise ValueError(f"the degree is at most T = {T}, got {degree}.")
+    affordable("an input", T, MOST, "bits")
     s = T // degree
     sets = tuple(tuple(range(i * degree, (i + 1) * degree)) for i in range(s))
     return Parities(T, sets, (1 / math.sqrt(s),) * s)

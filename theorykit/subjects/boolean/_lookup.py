@@ -6,14 +6,23 @@ Exact: in integers and fractions for exact arguments.
 from fractions import Fraction
 from typing import Any
 
+from theorykit.common.arguments import affordable, whole
+
+
+def _size(d: int) -> None:
+    """Raise a `ValueError` for a degree below 1, or one that takes more than 2^20 units."""
+    affordable("the lookup", 4 * (whole("d", d) + 1), 2**20, "hidden units")
+
 
 def thresholds(d: int) -> list[Fraction]:
     """Return where the 4 (d + 1) units relu(z - t) begin: k / d + (-3, -1, 1, 3) / (4 d)."""
+    _size(d)
     return [Fraction(4 * k + o, 4 * d) for k in range(d + 1) for o in (-3, -1, 1, 3)]
 
 
 def slopes(d: int) -> list[int]:
     """Return the output weights: 2 d (1, -1, -1, 1) at even k, zeros at odd k."""
+    _size(d)
     signs = [[1, -1, -1, 1], [0] * 4]
     return [2 * d * sign for k in range(d + 1) for sign in signs[k % 2]]
 

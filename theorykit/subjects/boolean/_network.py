@@ -10,7 +10,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, ArrayLike, Float, Shaped
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, whole
 from theorykit.networks.nets.scales import count_parameters, source
 
 BLOCKS = ("score1", "value1", "mlp_in", "bias", "mlp_out", "score2", "value2")
@@ -47,6 +47,8 @@ class Transformer(nnx.Module):
     ):
         """Draw the weights."""
         self.T, hidden = whole("T", T), whole("hidden", hidden)
+        wide = self.T + 2 if encodings is None else np.shape(encodings)[-1] + 1
+        affordable(f"a network of {self.T} bits", 6 * wide**2 + 2 * wide * hidden, 2**31)
         dtype = jnp.result_type(float) if dtype is None else dtype
         codes = np.eye(self.T + 1) if encodings is None else np.asarray(encodings)
         self.encodings = nnx.Variable(jnp.asarray(codes, dtype))

@@ -5,7 +5,6 @@ Walsh-Hadamard transform each: the parity of S becomes the parity of A' 1_S.
 """
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Int, Int64, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import affordable, between, finite, one_of, shown, whole
 from theorykit.subjects.boolean._functions import at_least_0, spectrum
 from theorykit.subjects.boolean._walsh import bits
 
@@ -51,22 +50,42 @@ class Budget:
         return self.repetitions * 2**self.dimensions
 
 
-@functools.cache
-def spread(balls: int, bins: int, above: int) -> Fraction:
-    """Return the probability that more than `above` of the bins get an odd number of balls."""
-    chance = [Fraction(1)] + [Fraction(0)] * bins
-    for _ in range(balls):
-        up = [Fraction(0)] + [c * (bins - j) / bins for j, c in enumerate(chance[:-1])]
-        down = [c * (j + 1) / bins for j, c in enumerate(chance[1:])] + [Fraction(0)]
-        chance = [a + b for a, b in zip(up, down, strict=True)]
-    return sum(chance[above + 1 :], Fraction(0))
+def spread(most: int, bins: int, above: int) -> list[Fraction]:
+    """Return the probabilities that more than `above` of the bins get an odd number of balls.
+
+    For 0, ..., `most` balls.
+    """
+    ways = [1] + [0] * bins  # of so many bins with an odd number
+    found = [Fraction(sum(ways[above + 1 :]))]
+    for balls in range(1, most + 1):
+        up = [0, *(c * (bins - j) for j, c in enumerate(ways[:-1]))]
+        down = [*(c * (j + 1) for j, c in enumerate(ways[1:])), 0]
+        ways = [a + b for a, b in zip(up, down, strict=True)]
+        found.append(Fraction(sum(ways[above + 1 :]), bins**balls))
+    return found
+
+
+LARGEST = 40
+"""A degree of more takes more values than anyone asks for."""
+
+
+def _enough(k: int) -> int:
+    """Return after how many balls chances depend on their parity alone, but for exp(-128).
+
+    They approach what they are without end like (1 - 2 / k)^balls.
+    """
+    return 64 * k
 
 
 def degree_budget(T: int, degree: int, miss: float = 0.01) -> Budget:
     """Return the cheapest budget at which a function of higher degree passes at most so often.
 
     Each position goes to one of k blocks. A set of more than `degree` positions is seen if more
-    than `degree` blocks hold an odd number of it; the worst size of set counts.
+    than `degree` blocks hold an odd number of it; the worst size of set counts. Never more than
+    all 2^T inputs, on which nothing is missed.
+
+    **Raises:** `ValueError` for a degree above T, a degree that takes more than 2^40 values, or a
+    probability outside (0, 1).
     """
     T, degree = whole("T", T), whole("degree", degree, 0)
     if degree > T:
@@ -74,13 +93,21 @@ def degree_budget(T: int, degree: int, miss: float = 0.01) -> Budget:
     _probability(miss)
     if degree == T:
         return Budget(0, 1, 0.0)
-    found = []
-    for k in range(degree + 1, degree + 5):
-        seen = float(min(spread(m, k, degree) for m in range(degree + 1, T + 1)))
+    if degree > LARGEST and T > LARGEST:
+        raise ValueError(
+            f"the degree {degree} takes more than 2^{min(degree, T)} values to test; the largest "
+            f"is {LARGEST}."
+        )
+    found = [_all_inputs(T)]
+    for k in range(degree + 1, degree + 5) if degree <= LARGEST else ():
+        seen = float(min(spread(min(T, degree + 1 + _enough(k)), k, degree)[degree + 1 :]))
         if seen:
             found.append(_repeated(k, 1 - seen, miss))
-    # With d + 2 blocks sets of both parities are seen, so there is one.
     return min(found, key=lambda b: b.queries)
+
+
+def _all_inputs(T: int) -> Budget:
+    return Budget(T, 1, 0.0)
 
 
 def sparsity_budget(sparsity: int, miss: float = 0.01) -> Budget:
@@ -88,7 +115,7 @@ def sparsity_budget(sparsity: int, miss: float = 0.01) -> Budget:
 
     s + 1 different sets fall on different ones, none on the empty set, except with probability
     (s + 1)(s + 2) / 2^(k + 1) in k dimensions: whatever T is, which is no argument here, other
-    than for `degree_budget`.
+    than for `degree_budget`. `has_sparsity` asks for all inputs where these are fewer.
     """
     s = whole("sparsity", sparsity, 0)
     _probability(miss, "; sparsity_budget takes the sparsity and miss, and no T")
@@ -120,8 +147,12 @@ def has_degree(
     budget = degree_budget(T, degree, miss)
     rng = np.random.default_rng(whole("seed", seed, 0))
     k = budget.dimensions
-    block = rng.integers(0, max(k, 1), (budget.repetitions, T))
-    maps = (block[..., None] == np.arange(k)).astype(np.int64)
+    _refuse_many(budget, T)
+    if budget == _all_inputs(T):
+        maps = np.eye(T, dtype=np.int64)[None]
+    else:
+        block = rng.integers(0, max(k, 1), (budget.repetitions, T))
+        maps = (block[..., None] == np.arange(k)).astype(np.int64)
     energy = _energies(f, T, maps, rng)
     high = bits(k).sum(1) > degree
     return _tested(budget, energy[:, high].sum(1), energy, tol)
@@ -139,6 +170,7 @@ def has_sparsity(
 ) -> Tested:
     """Test whether f is a constant and a sum of at most s parities.
 
+    The constant is not counted: that of the indicators of `Parities` is in every one of them.
     On a subspace there are at most as many parities as before, so that a sum of s is always
     accepted. The energy beyond the s largest is looked at.
 
@@ -148,36 +180,64 @@ def has_sparsity(
     **Raises:** as `has_degree`.
     """
     T, budget = whole("T", T), sparsity_budget(sparsity, miss)
+    one_of("subspaces", subspaces, ("random", "coordinates"))
     rng = np.random.default_rng(whole("seed", seed, 0))
+    if _all_inputs(T).queries <= budget.queries:
+        budget = _all_inputs(T)
+    _refuse_many(budget, T)
     shape = (budget.repetitions, T, budget.dimensions)
-    if subspaces == "random":
+    if budget == _all_inputs(T):
+        maps = np.eye(T, dtype=np.int64)[None]
+    elif subspaces == "random":
         maps = rng.integers(0, 2, shape)
-    elif subspaces == "coordinates":
+    else:
         maps = np.zeros(shape, np.int64)
         for A in maps:
             chosen = rng.permutation(T)[: shape[2]]
             A[chosen, np.arange(len(chosen))] = 1
-    else:
-        raise ValueError(f'subspaces are "random" or "coordinates", got {subspaces!r}.')
     energy = _energies(f, T, maps, rng)
     tail = np.sort(energy[:, 1:], axis=1)[:, : max(0, energy.shape[1] - 1 - sparsity)]
     return _tested(budget, tail.sum(1), energy, tol)
 
 
 def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: Any) -> int:
-    """Return the smallest degree or sparsity that a tester accepts, sweeping up from 0 to T.
+    """Return the smallest degree or sparsity that a tester accepts.
 
-    **Raises:** `ValueError` if it accepts none.
+    Sweeping up from 0 to T; beyond, which is for sparsities, up to 2^T - 1 by doubling and halving.
+    A sparsity does not count the constant: `f.sparsity` is one more where f has one.
+
+    **Raises:** `ValueError` if it accepts none, or where the test would ask for too many values.
     """
-    for level in range(T + 1):
-        if test(f, T, level, **options).accepted:
+    accepts = lambda level: test(f, T, level, **options).accepted
+    for level in range(whole("T", T) + 1):
+        if accepts(level):
             return level
-    raise ValueError(f"no level up to T = {T} is accepted.")
+    low, high = T, min(2 * T, 2**T - 1)
+    while low < high and not accepts(high):
+        low, high = high, min(2 * high, 2**T - 1)
+    if low >= high:
+        raise ValueError(f"no level up to 2^{T} - 1 is accepted.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if accepts(middle) else (middle, high)
+    return high
+
+
+MOST = 2**28
+"""Bits of all inputs that a test asks about, at most: two GiB."""
+
+
+def _refuse_many(budget: Budget, T: int) -> None:
+    affordable(f"this test on {T} bits", budget.queries * T, MOST, "bits of inputs")
 
 
 def _probability(miss: float, hint: str = "") -> None:
-    if not 0 < miss < 1:
-        raise ValueError(f"miss is a probability between 0 and 1, got {miss}{hint}.")
+    try:
+        between("miss", miss)
+    except ValueError:
+        raise ValueError(
+            f"miss is a probability between 0 and 1, got {shown(miss)}{hint}."
+        ) from None
 
 
 def _repeated(k: int, fails: float, miss: float) -> Budget:
@@ -192,6 +252,8 @@ def _energies(
     repetitions, _, k = maps.shape
     start = rng.integers(0, 2, (repetitions, 1, T))
     x = (start + bits(k).astype(np.int64) @ maps.transpose(0, 2, 1)) % 2
+    if not callable(f):
+        raise ValueError(f"f is a function of bits, got {shown(f)}.")
     values = np.asarray(f(x.reshape(-1, T)), float)
     if values.shape != (len(x) * 2**k,):
         raise ValueError(f"f returns one number an input, got shape {values.shape}.")

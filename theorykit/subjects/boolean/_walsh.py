@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Int8, Num
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import shown, whole
 
 DENSE = 6
 MOST = 30
@@ -56,13 +56,34 @@ def walsh_hadamard(
     `grad`.
 
     **Raises:** `ValueError` if the length is no power of two; for bool or unsigned numbers, among
-    which differences do not lie.
+    which differences do not lie; for integers whose sums the dtype does not hold, where they are
+    known and not traced.
     """
-    variables(table)
+    T = variables(table)
+    if not isinstance(table, jax.core.Tracer):
+        _refuse_overflow(np.asarray(table), T)
     x = jnp.asarray(table)
     if x.dtype == bool or jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         raise ValueError(f"a table holds signed numbers, which differences need, not {x.dtype}.")
     return _transform(x.astype(jnp.int32) if x.dtype in (jnp.int8, jnp.int16) else x)
+
+
+def _refuse_overflow(table: np.ndarray, T: int) -> None:
+    """Raise a `ValueError` for integers whose sums may pass the largest, or for no numbers."""
+    if table.dtype.kind not in "biufc" and not jnp.issubdtype(table.dtype, jnp.inexact):
+        raise ValueError(f"a table holds numbers, got {shown(table.ravel()[:1].tolist())}.")
+    if table.dtype.kind != "i":
+        return
+    kept = jnp.promote_types(jax.dtypes.canonicalize_dtype(table.dtype), jnp.int32)
+    largest = max(int(table.max(initial=0)), -int(table.min(initial=0)))
+    if largest << T > jnp.iinfo(kept).max:
+        # Not as large as the bound, perhaps: now sum, in two halves that hold it.
+        size = np.abs(table.astype(np.float64)).sum(-1).max()
+        if size * (1 + 1e-9) > jnp.iinfo(kept).max:
+            raise ValueError(
+                f"sums of this table reach {size:.3g}, beyond the largest {kept}; give it as "
+                "floats."
+            )
 
 
 @jax.jit

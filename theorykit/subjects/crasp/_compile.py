@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects import limit
 from theorykit.subjects.crasp._print import expression
 from theorykit.subjects.crasp._program import Program
@@ -90,8 +91,21 @@ def compile(program: Program, precision: int = 1) -> Compiled:
 
     **Arguments:** `precision`: fractional bits of its logits and exponentials; logits are 0 and 1
     and exponentials integers, so any precision computes the same.
+
+    **Raises:** `ValueError` for a program with the symbol `$`, or one whose transformer is too
+    large: of many operations, or far distances, or large moduli.
     """
-    return _Compiler(program).compiled(precision)
+    instance("program", program, Program, "a Program")
+    if limit.SOS in program.alphabet:
+        raise ValueError(
+            f"the program has the symbol {limit.SOS!r}, with which inputs of transformers start; "
+            "name it otherwise."
+        )
+    return _Compiler(program).compiled(whole("precision", precision, 0))
+
+
+MOST = 2**28
+"""Parameters of a transformer, at most: two GiB."""
 
 
 class _Compiler:
@@ -263,6 +277,7 @@ class _Compiler:
         E[0, self.sos] = 1
         moduli = [e.modulus for e in self.operations.values() if isinstance(e, Periodic)]
         period = math.lcm(*moduli)
+        self.affordable(period)
         positions = np.zeros((period, self.width))
         for name, e in self.operations.items():
             match e:
@@ -273,8 +288,8 @@ class _Compiler:
                     if name in self.gates:
                         E[1:, self.gates[name][0]] = 1
                 case Periodic(modulus, residues):
-                    at = [t % modulus in residues for t in range(period)]  # `$` is at position 0
-                    positions[:, self.dim[name]] = at
+                    at = [t in residues for t in range(modulus)]  # `$` is at position 0
+                    positions[:, self.dim[name]] = np.tile(at, period // modulus)
         depth = max([layer for layer, _ in self.values] + list(self.units) + [1])
         U = np.zeros((1, self.width))
         U[0, self.dim[self.program.output]] = 1
@@ -287,6 +302,13 @@ class _Compiler:
             precision=precision,
         )
         return Compiled(self.program, transformer, self.places())
+
+    def affordable(self, period: int) -> None:
+        """Raise a `ValueError` if all parameters together are too many."""
+        heads = sum(self.width**2 + (distance or 0) for _, distance in self.values)
+        hidden = sum(map(len, self.units.values()))
+        rows = len(self.program.alphabet) + period + 1 + 2 * hidden
+        affordable("the transformer of this program", heads + rows * self.width, MOST, "parameters")
 
     def layer(self, number: int) -> limit.Layer:
         heads = []

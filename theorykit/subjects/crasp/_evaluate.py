@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Int, Int32
 
-from theorykit.common.arguments import numbered
+from theorykit.common.arguments import instance, numbered, shown
 from theorykit.subjects.crasp import _run
 from theorykit.subjects.crasp._program import Program
 
@@ -27,9 +27,10 @@ def evaluate(
     **Raises:** `ValueError` for a name that is not defined, other symbols, or a program whose
     counts could pass 2^31 on strings of this length.
     """
+    instance("program", program, Program, "a Program")
     wanted = tuple(program.kinds if names is None else names)
     if unknown := [name for name in wanted if name not in program.core.kinds]:
-        raise ValueError(f"{unknown[0]} is not defined by the program.")
+        raise ValueError(f"{shown(unknown[0])} is not defined by the program.")
     numbered(x, len(program.alphabet), -1)
     x = jnp.asarray(x, int)
     _run.refuse_overflow(program.core.definitions, x.shape[-1])

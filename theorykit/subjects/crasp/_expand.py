@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from theorykit.common.deep import Deep, deep
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
@@ -42,89 +43,99 @@ class _Writer:
 
     def __init__(self, taken: set[str]):
         self.taken, self.lines = taken, []  # type: set[str], list[Definition]
-        self.names: dict[Expression, str] = {}
+        self.names: dict[tuple, str] = {}
+        self.number = 1
 
     def define(self, definition: Definition) -> None:
         """Write a definition under its own name."""
-        self.current = definition.name
-        core = self.operation(definition.expression)
+        self.current, self.number = definition.name, 1
+        core = deep(self.operation(definition.expression))
         if isinstance(core, BooleanRef):  # an alias; the definition has no copy operation
             core = And(core, core)
         elif isinstance(core, CountRef):
-            core = If(self.boolean(Truth()), core, core)
+            core = If(deep(self.boolean(Truth())), core, core)
         self.write(definition.name, core)
 
     def write(self, name: str, core: Expression) -> None:
         self.lines.append(Definition(name, core))
-        self.names.setdefault(core, name)
+        self.names.setdefault(_key(core), name)
 
     def name(self, core: Expression) -> str:
         """Return the name of a core operation, written now if it is new."""
         if isinstance(core, BooleanRef | CountRef):
             return core.name
-        if core not in self.names:
-            number = 1
-            while (fresh := f"{self.current}_{number}") in self.taken:
-                number += 1
-            self.taken.add(fresh)
-            self.write(fresh, core)
-        return self.names[core]
+        if (known := self.names.get(_key(core))) is not None:
+            return known
+        while (fresh := f"{self.current}_{self.number}") in self.taken:
+            self.number += 1
+        self.taken.add(fresh)
+        self.write(fresh, core)
+        return fresh
 
-    def boolean(self, e: Boolean) -> BooleanRef:
-        return BooleanRef(self.name(self.operation(e)))
+    def boolean(self, e: Boolean) -> Deep[BooleanRef]:
+        return BooleanRef(self.name((yield self.operation(e))))
 
-    def count(self, e: Count) -> CountRef:
-        return CountRef(self.name(self.operation(e)))
+    def count(self, e: Count) -> Deep[CountRef]:
+        return CountRef(self.name((yield self.operation(e))))
 
-    def operation(self, e: Expression) -> Expression:
+    def operation(self, e: Expression) -> Deep[Expression]:
         """Return one core operation over names that equals the expression."""
         match e:
             case Symbol() | Periodic() | Truth(True) | BooleanRef() | CountRef() | Integer(1):
                 return e
             case Truth():
-                return Not(self.boolean(Truth()))
+                return Not((yield self.boolean(Truth())))
             case Not(inner):
-                return Not(self.boolean(inner))
+                return Not((yield self.boolean(inner)))
             case And(left, right):
-                return And(self.boolean(left), self.boolean(right))
+                return And((yield self.boolean(left)), (yield self.boolean(right)))
             case Or(left, right):
-                return Not(self.boolean(Not(left) & Not(right)))
+                return Not((yield self.boolean(Not(left) & Not(right))))
             case Exists():
-                return self.operation(Integer(1) <= e.counting())
+                return (yield self.operation(Integer(1) <= e.counting()))
             case Compare("<=", left, right):
-                return Compare("<=", self.count(left), self.count(right))
+                return Compare("<=", (yield self.count(left)), (yield self.count(right)))
             case Compare(relation, left, right):
-                return self.operation(_COMPARED[relation](left, right))
+                return (yield self.operation(_COMPARED[relation](left, right)))
             case Counting(body, None, True):  # Proposition 39
-                return self.operation(Counting(body) - body.then(1, 0))
+                return (yield self.operation(Counting(body) - body.then(1, 0)))
             case Counting(body, frozenset() as offsets, True):
                 further = offsets - {0}
-                return self.operation(Counting(body, further) if further else Integer(0))
+                return (yield self.operation(Counting(body, further) if further else Integer(0)))
             case Counting(body, offsets):
-                return Counting(self.boolean(body), offsets)
+                return Counting((yield self.boolean(body)), offsets)
             case If(condition, yes, no):
-                return If(self.boolean(condition), self.count(yes), self.count(no))
+                return If(
+                    (yield self.boolean(condition)), (yield self.count(yes)), (yield self.count(no))
+                )
             case Add(left, right):
-                return Add(self.count(left), self.count(right))
+                return Add((yield self.count(left)), (yield self.count(right)))
             case Subtract(left, right):
-                return Subtract(self.count(left), self.count(right))
+                return Subtract((yield self.count(left)), (yield self.count(right)))
             case Integer(value):
-                return self.repeated(value, self.count(Integer(1)))
+                return self.repeated(value, (yield self.count(Integer(1))))
             case Times(factor, inner):
-                return self.repeated(factor, self.count(inner))
+                return self.repeated(factor, (yield self.count(inner)))
         raise TypeError(f"{e!r} is no expression of C-RASP.")
 
     def repeated(self, factor: int, unit: CountRef) -> Count:
-        """Return a count a number of times, by doubling."""
+        """Return a count a number of times, by doubling, from the factor's first bit on."""
         named = lambda core: CountRef(self.name(core))
         if factor < 0:
             return Subtract(named(self.repeated(0, unit)), named(self.repeated(-factor, unit)))
         if factor == 0:
             return Subtract(unit, unit)
-        if factor == 1:
-            return unit
-        half = named(self.repeated(factor // 2, unit))
-        return Add(named(Add(half, half)), unit) if factor % 2 else Add(half, half)
+        found: Count = unit
+        for bit in bin(factor)[3:]:
+            half = named(found)
+            found = Add(named(Add(half, half)), unit) if bit == "1" else Add(half, half)
+        return found
+
+
+def _key(core: Expression) -> tuple:
+    """Return what tells a core operation from others: its type and fields, parts by their names."""
+    fields = (v.name if isinstance(v, BooleanRef | CountRef) else v for v in vars(core).values())
+    return type(core), *fields
 
 
 _COMPARED = {

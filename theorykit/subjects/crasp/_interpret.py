@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from theorykit.common.arguments import instance
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     Add,
@@ -29,7 +30,8 @@ def interpret(program: Program, string: Sequence[str]) -> dict[str, list[int]]:
 
     **Raises:** `ValueError` for a symbol outside the alphabet.
     """
-    program.encode(string)
+    instance("program", program, Program, "a Program")
+    program.encode(instance("a string", string, Sequence, "text or a sequence of symbols"))
     values: dict[str, list[int]] = {}
     for d in program.core.definitions:
         values[d.name] = [_value(d.expression, i, string, values) for i in range(len(string) + 1)]

@@ -3,6 +3,7 @@
 import importlib.resources
 from pathlib import Path
 
+from theorykit.common.arguments import shown
 from theorykit.subjects.crasp._parse import parse
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import ProgramError
@@ -20,13 +21,16 @@ def load(name: str | Path) -> Program:
     """
     if isinstance(name, Path):
         return _parsed(name.read_text(encoding="utf-8"), str(name))
-    if name not in library():
-        raise ValueError(f"no program {name!r} ships; there are {', '.join(library())}.")
     return _parsed(source(name), f"{name}.crasp")
 
 
 def source(name: str) -> str:
-    """Return the text of a program that ships, with its comments."""
+    """Return the text of a program that ships, with its comments.
+
+    **Raises:** `ValueError` for an unknown name.
+    """
+    if name not in library():
+        raise ValueError(f"no program {shown(name)} ships; there are {', '.join(library())}.")
     return (_folder() / f"{name}.crasp").read_text(encoding="utf-8")
 
 

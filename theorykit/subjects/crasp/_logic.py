@@ -7,12 +7,15 @@ first position is the one without another before it, and a shift alternates the 
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool
 
+from theorykit.common.arguments import affordable, instance, shown
+from theorykit.common.deep import Deep, deep
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     Add,
@@ -114,12 +117,18 @@ def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
     at = {"x": place[:, None], "y": place[None, :]}
     known: dict[int, np.ndarray] = {}
 
-    def value(f: Formula) -> np.ndarray:
+    def value(f: Formula) -> Deep[np.ndarray]:
         if id(f) not in known:
-            known[id(f)] = np.broadcast_to(found(f), (n, n))
+            known[id(f)] = np.broadcast_to((yield found(f)), (n, n))
         return known[id(f)]
 
-    def found(f: Formula) -> np.ndarray:
+    def values(parts: Sequence[Formula]) -> Deep[list[np.ndarray]]:
+        all_values = []
+        for part in parts:
+            all_values.append((yield value(part)))
+        return all_values
+
+    def found(f: Formula) -> Deep[np.ndarray]:
         match f:
             case Holds(symbol, v):
                 return np.asarray(np.array([s == symbol for s in word], bool)[at[v] - 1])
@@ -130,32 +139,71 @@ def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
             case Succ(v, w):
                 return np.asarray(at[v] + 1 == at[w])
             case No(inner):
-                return ~value(inner)
+                return ~(yield value(inner))
             case All(parts):
-                return np.asarray(
-                    functools.reduce(np.logical_and, map(value, parts), np.array(True))
-                )
+                each = yield values(parts)
+                return np.asarray(functools.reduce(np.logical_and, each, np.array(True)))
             case Exist(v, inner):
-                return np.asarray(value(inner).any("xy".index(v), keepdims=True))
+                return np.asarray((yield value(inner)).any("xy".index(v), keepdims=True))
             case Maj(v, parts):
                 axis = "xy".index(v)
-                signs = [(2 * value(p).astype(int) - 1).sum(axis, keepdims=True) for p in parts]
+                each = yield values(parts)
+                signs = [(2 * p.astype(int) - 1).sum(axis, keepdims=True) for p in each]
                 return np.asarray(functools.reduce(np.add, signs, np.array(0)) > 0)
+        raise ValueError(f"a formula of two-variable majority logic is asked for, got {shown(f)}.")
+        yield
 
-    return value(formula)
+    return deep(value(formula))
 
 
 def models(word: Sequence[str], formula: Formula) -> bool:
     """Whether a nonempty word satisfies a formula without free variables."""
+    instance("a word", word, Sequence, "text or a sequence of symbols")
     if not word:
         raise ValueError("the translation is for nonempty words.")
     return bool(satisfies(word, formula)[0, 0])
 
 
 def formula(program: Program) -> Formula:
-    """Return a sentence that a nonempty word satisfies if and only if the program accepts it."""
+    """Return a sentence that a nonempty word satisfies if and only if the program accepts it.
+
+    **Raises:** `ValueError` for a program whose sentence is too long: constants are written as so
+    many parts, distances as so many steps, and n local positions as 2^n cases.
+    """
+    instance("program", program, Program, "a Program")
+    affordable("the sentence of this program", _parts(program), MOST, "parts")
     last = No(Exist("y", Less("x", "y")))
-    return Exist("x", All((last, _Translator(program).boolean(program.output, "x"))))
+    return Exist("x", All((last, deep(_Translator(program).boolean(program.output, "x")))))
+
+
+MOST = 10**6
+"""Parts of a sentence, at most."""
+
+
+def _parts(program: Program) -> int:
+    """Return about how many parts the sentence has."""
+    cases: dict[str, int] = {}
+    largest: dict[str, int] = {}  # how often what is counted is written, or 1, at most
+    total = 0
+    for d in program.core.definitions:
+        match d.expression:
+            case Integer() | Counting(_, None):
+                cases[d.name] = largest[d.name] = 1
+            case Counting(_, offsets):
+                far = sorted(offsets or ())
+                cases[d.name], largest[d.name] = 2 ** min(len(far), 64), len(far)
+                total += sum(far)
+            case If(_, CountRef(a), CountRef(b)):
+                cases[d.name] = cases[a] + cases[b]
+                largest[d.name] = max(largest[a], largest[b])
+            case Add(CountRef(a), CountRef(b)) | Subtract(CountRef(a), CountRef(b)):
+                cases[d.name], largest[d.name] = cases[a] * cases[b], largest[a] + largest[b]
+            case Compare("<=", CountRef(a), CountRef(b)):
+                total += cases[a] * cases[b] * (largest[a] + largest[b])
+            case Periodic(_, residues):
+                total += len(residues)
+        total += cases.get(d.name, 1)
+    return total
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,13 +220,13 @@ class _Translator:
         self.operations = {d.name: d.expression for d in program.core.definitions}
         self.formulas: dict[tuple[str, str], Formula] = {}
 
-    def boolean(self, name: str, v: str) -> Formula:
+    def boolean(self, name: str, v: str) -> Deep[Formula]:
         """Return the formula of a Boolean operation with the free variable v."""
         if (name, v) not in self.formulas:
-            self.formulas[name, v] = self.made(name, v)
+            self.formulas[name, v] = yield self.made(name, v)
         return self.formulas[name, v]
 
-    def made(self, name: str, v: str) -> Formula:
+    def made(self, name: str, v: str) -> Deep[Formula]:
         match self.operations[name]:
             case Symbol(symbol):
                 return Holds(symbol, v)
@@ -187,20 +235,18 @@ class _Translator:
             case Truth():
                 return TRUE
             case Not(BooleanRef(a)):
-                return No(self.boolean(a, v))
+                return No((yield self.boolean(a, v)))
             case And(BooleanRef(a), BooleanRef(b)):
-                return All((self.boolean(a, v), self.boolean(b, v)))
+                return All(((yield self.boolean(a, v)), (yield self.boolean(b, v))))
             case Compare("<=", CountRef(a), CountRef(b)):
-                return some(
-                    *(
-                        All((p.guard, q.guard, self.positive(p, q, v)))
-                        for p in self.cases(a, v)
-                        for q in self.cases(b, v)
-                    )
-                )
+                either: list[Formula] = []
+                left, right = (yield self.cases(a, v)), (yield self.cases(b, v))
+                for p, q in itertools.product(left, right):
+                    either.append(All((p.guard, q.guard, (yield self.positive(p, q, v)))))
+                return some(*either)
         raise TypeError(f"{name} is no Boolean operation.")
 
-    def positive(self, p: _Case, q: _Case, v: str) -> Formula:
+    def positive(self, p: _Case, q: _Case, v: str) -> Deep[Formula]:
         """Return q - p + 1 > 0, a majority over multiples of what is counted."""
         total = dict(q.counts)
         for name, times in p.counts:
@@ -210,7 +256,7 @@ class _Translator:
         counted: list[tuple[Formula, int]] = [(first, q.constant - p.constant + 1)]
         for name, times in total.items():
             body = self.operations[name].parts[0].name  # type: ignore[attr-defined]
-            counted.append((self.boolean(body, w), times))
+            counted.append(((yield self.boolean(body, w)), times))
         upto = No(Less(v, w))
         parts: list[Formula] = []
         for f, times in counted:
@@ -218,7 +264,7 @@ class _Translator:
             parts += [f, TRUE] * times if times > 0 else [No(f), FALSE] * -times
         return Maj(w, tuple(parts))
 
-    def cases(self, name: str, v: str) -> list[_Case]:
+    def cases(self, name: str, v: str) -> Deep[list[_Case]]:
         """Return a count as cases: which branches are taken, which local positions count."""
         match self.operations[name]:
             case Integer():
@@ -228,29 +274,30 @@ class _Translator:
             case Counting(BooleanRef(a), offsets):
                 found = [_Case(TRUE, (), 0)]
                 for d in sorted(offsets or ()):
-                    there = self.shifted(a, d, v)
+                    there = yield self.shifted(a, d, v)
                     counted = [_Case(there, (), 1), _Case(No(there), (), 0)]
                     found = [_joined(p, q, 1) for p in found for q in counted]
                 return found
             case If(BooleanRef(p), CountRef(a), CountRef(b)):
-                guard = self.boolean(p, v)
+                guard = yield self.boolean(p, v)
+                branches = (guard, (yield self.cases(a, v))), (No(guard), (yield self.cases(b, v)))
                 return [
                     _Case(All((g, c.guard)), c.counts, c.constant)
-                    for g, branch in ((guard, a), (No(guard), b))
-                    for c in self.cases(branch, v)
+                    for g, branch in branches
+                    for c in branch
                 ]
-            case Add(CountRef(a), CountRef(b)):
-                return [_joined(p, q, 1) for p in self.cases(a, v) for q in self.cases(b, v)]
-            case Subtract(CountRef(a), CountRef(b)):
-                return [_joined(p, q, -1) for p in self.cases(a, v) for q in self.cases(b, v)]
+            case Add(CountRef(a), CountRef(b)) | Subtract(CountRef(a), CountRef(b)) as e:
+                sign = 1 if isinstance(e, Add) else -1
+                left, right = (yield self.cases(a, v)), (yield self.cases(b, v))
+                return [_joined(p, q, sign) for p in left for q in right]
         raise TypeError(f"{name} is no count operation.")
 
-    def shifted(self, name: str, distance: int, v: str) -> Formula:
+    def shifted(self, name: str, distance: int, v: str) -> Deep[Formula]:
         """Return whether there is a position `distance` before v, and the Boolean holds there."""
         if distance == 0:
-            return self.boolean(name, v)
+            return (yield self.boolean(name, v))
         w = OTHER[v]
-        return Exist(w, All((Succ(w, v), self.shifted(name, distance - 1, w))))
+        return Exist(w, All((Succ(w, v), (yield self.shifted(name, distance - 1, w)))))
 
 
 def _joined(p: _Case, q: _Case, sign: int) -> _Case:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from theorykit.common.arguments import listed, shown
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     COMPARISONS,
@@ -34,6 +35,9 @@ from theorykit.subjects.crasp._syntax import (
 
 SIGNS = {"≤": "<=", "≥": ">=", "≠": "!=", "¬": "not", "∧": "and", "∨": "or"}
 SIGNS |= {"⊤": "true", "⊥": "false", "∃": "exists", "≡": "=", "∈": "in"}
+DIGITS = 1000
+"""A longer integer is refused."""
+
 WORDS = {"not", "and", "or", "exists", "true", "false", "in", "alphabet"}
 
 _TOKEN = re.compile(
@@ -86,8 +90,11 @@ def tokens(text: str) -> list[Token]:
 def parse(text: str) -> Program:
     """Return the program that a text spells.
 
-    **Raises:** `ProgramError` with line, column, what was expected and what is there.
+    **Raises:** `ProgramError` with line, column, what was expected and what is there; `ValueError`
+    for what is no text.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"a program is text, got {shown(text)}.")
     parser = _Parser(tokens(text))
     try:
         return parser.program()
@@ -106,6 +113,7 @@ class _Parser:
     def __init__(self, tokens: list[Token]):
         self.tokens, self.at = tokens, 0
         self.alphabet: tuple[str, ...] = ()
+        self.symbols: frozenset[str] = frozenset()
         self.kinds: dict[str, Kind] = {}
 
     # Tokens ----------------------------------------------------------------------------------
@@ -145,7 +153,10 @@ class _Parser:
         return token
 
     def integer(self, what: str) -> int:
-        return int(self.kind("integer", what).text)
+        token = self.kind("integer", what)
+        if len(token.text) > DIGITS:
+            raise self.error(f"{what} has at most {DIGITS} digits, not {len(token.text)}.", token)
+        return int(token.text)
 
     # Lines -----------------------------------------------------------------------------------
 
@@ -159,8 +170,8 @@ class _Parser:
             symbols.append(_unquote(self.next.text))
             self.at += 1
         if not symbols or len(set(symbols)) < len(symbols):
-            raise self.error(f"an alphabet has distinct symbols, not {symbols}.", start)
-        self.alphabet = tuple(symbols)
+            raise self.error(f"an alphabet has distinct symbols, not {shown(symbols)}.", start)
+        self.alphabet, self.symbols = tuple(symbols), frozenset(symbols)
         definitions = []
         while self.next.kind != "end":
             self.need("\n")
@@ -172,7 +183,7 @@ class _Parser:
 
     def definition(self) -> Definition:
         name = self.next
-        if name.kind == "symbol" and _unquote(name.text[2:]) not in self.alphabet:
+        if name.kind == "symbol" and _unquote(name.text[2:]) not in self.symbols:
             self.at += 1  # Q_ab, where ab is no symbol, is a name like any other
         else:
             self.kind("word", "the name of a definition")
@@ -239,11 +250,20 @@ class _Parser:
         if self.next.kind != "integer":
             if negative:
                 raise self.expected("an integer after `-`")
-            return self.atom(scope)
+            return self.multiplied(self.atom(scope))
         value = self.integer("an integer") * (-1 if negative else 1)
         return (
             Times(value, self.typed(self.term, scope, Count)) if self.take("*") else Integer(value)
         )
+
+    def multiplied(self, found: Expression) -> Expression:
+        """Return an expression that no `*` follows, for factors stand in front."""
+        if self.next.text != "*" or self.next.kind == "quoted" or not isinstance(found, Count):
+            return found
+        factor = self.tokens[self.at + 1]
+        number = factor.text if factor.kind == "integer" else "2"
+        what = f"{found.name}(...)" if isinstance(found, CountRef) else "#[...] ..."
+        raise self.error(f"a factor stands in front of a count: `{number} * {what}`.")
 
     def atom(self, scope: tuple[str, ...]) -> Expression:
         token = self.next
@@ -260,9 +280,9 @@ class _Parser:
         if token.kind == "symbol" and token.text not in self.kinds:
             self.at += 1
             symbol = _unquote(token.text[2:])
-            if symbol not in self.alphabet:
-                symbols = " ".join(self.alphabet)
-                raise self.error(f"{symbol!r} is not in the alphabet {symbols}.", token)
+            if symbol not in self.symbols:
+                known = listed(self.alphabet)
+                raise self.error(f"{symbol!r} is not in the alphabet {known}.", token)
             self.position(scope)
             return Symbol(symbol)
         if token.kind in ("word", "symbol") and token.text not in WORDS:
@@ -294,15 +314,26 @@ class _Parser:
         if modulus < 1:
             raise self.error(f"a modulus is 1 or more, not {modulus}.", token)
         if self.take("="):
-            return Periodic(modulus, frozenset({self.integer("a residue")}))
+            return Periodic(modulus, frozenset({self.residue(modulus)}))
         self.need("in", "`= residue` or `in {residues}`")
-        return Periodic(modulus, self.set("a residue"))
+        return Periodic(modulus, self.set(lambda: self.residue(modulus)))
 
-    def set(self, what: str) -> frozenset[int]:
+    def residue(self, modulus: int) -> int:
+        token = self.next
+        found = self.integer("a residue")
+        if found >= modulus:
+            raise self.error(
+                f"a residue modulo {modulus} lies between 0 and {modulus - 1}; no position has "
+                f"{found}.",
+                token,
+            )
+        return found
+
+    def set(self, member: Callable[[], int]) -> frozenset[int]:
         self.need("{")
-        members = [self.integer(what)]
+        members = [member()]
         while self.take(","):
-            members.append(self.integer(what))
+            members.append(member())
         self.need("}", "`,` or `}`")
         return frozenset(members)
 
@@ -331,7 +362,7 @@ class _Parser:
             return frozenset({self.integer("a distance") if self.take("-") else 0})
         for text in (outer, "-", inner, "in"):
             self.need(text, what)
-        return self.set("a distance")
+        return self.set(lambda: self.integer("a distance"))
 
     # Types -----------------------------------------------------------------------------------
 

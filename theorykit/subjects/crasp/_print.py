@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from theorykit.common.deep import Deep, deep
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
@@ -40,15 +41,15 @@ def show(alphabet: Sequence[str], definitions: Sequence[Definition]) -> str:
 
 def expression(e: Expression, depth: int = 0) -> str:
     """Return an expression as text, at a nesting depth of positions."""
-    return _written(e, depth)[0]
+    return deep(_written(e, depth))[0]
 
 
-def _written(e: Expression, depth: int) -> tuple[str, int]:
+def _written(e: Expression, depth: int) -> Deep[tuple[str, int]]:
     """Return the text and how tightly it binds."""
     here = _variable(depth)
 
-    def inside(part: Expression, level: int) -> str:
-        text, binding = _written(part, depth)
+    def inside(part: Expression, level: int) -> Deep[str]:
+        text, binding = yield _written(part, depth)
         return text if binding >= level else f"({text})"
 
     match e:
@@ -63,29 +64,30 @@ def _written(e: Expression, depth: int) -> tuple[str, int]:
         case Integer(value):
             return str(value), TERM
         case Not(inner):
-            return f"not {inside(inner, NOT)}", NOT
+            return f"not {(yield inside(inner, NOT))}", NOT
         case And(left, right):
-            return f"{inside(left, AND)} and {inside(right, AND + 1)}", AND
+            return f"{(yield inside(left, AND))} and {(yield inside(right, AND + 1))}", AND
         case Or(left, right):
-            return f"{inside(left, OR)} or {inside(right, OR + 1)}", OR
+            return f"{(yield inside(left, OR))} or {(yield inside(right, OR + 1))}", OR
         case Compare(relation, left, right):
-            return f"{inside(left, SUM)} {relation} {inside(right, SUM)}", COMPARE
+            return f"{(yield inside(left, SUM))} {relation} {(yield inside(right, SUM))}", COMPARE
         case Add(left, right):
-            return f"{inside(left, SUM)} + {inside(right, TERM)}", SUM
+            return f"{(yield inside(left, SUM))} + {(yield inside(right, TERM))}", SUM
         case Subtract(left, right):
-            return f"{inside(left, SUM)} - {inside(right, TERM)}", SUM
+            return f"{(yield inside(left, SUM))} - {(yield inside(right, TERM))}", SUM
         case Times(factor, count):
-            return f"{factor} * {inside(count, TERM)}", TERM
+            return f"{factor} * {(yield inside(count, TERM))}", TERM
         case If(condition, yes, no):
-            return f"{inside(condition, OR)} ? {inside(yes, OR)} : {inside(no, OR)}", OPEN
+            branches = f"{(yield inside(yes, OR))} : {(yield inside(no, OR))}"
+            return f"{(yield inside(condition, OR))} ? {branches}", OPEN
         case Exists():
-            return _counted("exists", e.counting(), depth), OPEN
+            return (yield _counted("exists", e.counting(), depth)), OPEN
         case Counting():
-            return _counted("#", e, depth), OPEN
+            return (yield _counted("#", e, depth)), OPEN
     raise TypeError(f"{e!r} is no expression of C-RASP.")
 
 
-def _counted(sign: str, e: Counting, depth: int) -> str:
+def _counted(sign: str, e: Counting, depth: int) -> Deep[str]:
     """Return a counting, whose body is all that follows."""
     outer, inner = _variable(depth), _variable(depth + 1)
     mask = f"{inner} {'<' if e.strict else '<='} {outer}"
@@ -94,7 +96,8 @@ def _counted(sign: str, e: Counting, depth: int) -> str:
         single = f"{inner} = {outer}" + (f" - {first}" if first else "")
         several = f"{outer} - {inner} {_members(e.offsets)}"
         mask += f", {single if len(e.offsets) == 1 else several}"
-    return f"{sign}[{mask}] {_written(e.body, depth + 1)[0]}"
+    body, _ = yield _written(e.body, depth + 1)
+    return f"{sign}[{mask}] {body}"
 
 
 def _members(numbers: frozenset[int]) -> str:

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from theorykit.common.arguments import as_strings, listed, shown
 from theorykit.subjects.crasp import _run
 from theorykit.subjects.crasp._expand import expand
 from theorykit.subjects.crasp._print import show
@@ -36,29 +37,37 @@ class Program:
     definitions: tuple[Definition, ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "alphabet", tuple(self.alphabet))
-        object.__setattr__(self, "definitions", tuple(self.definitions))
-        if len(set(self.alphabet)) < len(self.alphabet) or not all(self.alphabet):
-            raise ProgramError(f"an alphabet has distinct symbols, not {self.alphabet}.")
+        for what in ("alphabet", "definitions"):
+            if not isinstance(given := getattr(self, what), Iterable):
+                raise ProgramError(f"the {what} of a program are several, not {shown(given)}.")
+            object.__setattr__(self, what, tuple(given))
+        named = all(isinstance(s, str) and s for s in self.alphabet)
+        if not named or len(set(self.alphabet)) < len(self.alphabet):
+            raise ProgramError(f"an alphabet has distinct symbols, not {shown(self.alphabet)}.")
         known: dict[str, Kind] = {}
+        symbols = frozenset(self.alphabet)
         for d in self.definitions:
+            if not isinstance(d, Definition):
+                raise ProgramError(f"a program has definitions, not {shown(d)}.")
             if d.name in known:
                 raise ProgramError(f"{d.name} is defined twice.")
             if not isinstance(d.expression, Expression):
                 raise ProgramError(
-                    f"{d.name} is defined by an expression, not by {d.expression!r}; equality of "
-                    "counts is A.equals(B)."
+                    f"{d.name} is defined by an expression, not by {shown(d.expression)}; equality "
+                    "of counts is A.equals(B)."
                 )
             for node in walk(d.expression):
-                self._check(d.name, node, known)
+                self._check(d.name, node, known, symbols)
             known[d.name] = d.expression.kind
         if "Boolean" not in known.values():
             raise ProgramError("a program needs a Boolean definition, which decides acceptance.")
 
-    def _check(self, name: str, node: Expression, known: Mapping[str, Kind]) -> None:
-        if isinstance(node, Symbol) and node.symbol not in self.alphabet:
-            symbols = " ".join(self.alphabet)
-            raise ProgramError(f"{name}: {node.symbol!r} is not in the alphabet {symbols}.")
+    def _check(
+        self, name: str, node: Expression, known: Mapping[str, Kind], symbols: frozenset[str]
+    ) -> None:
+        if isinstance(node, Symbol) and node.symbol not in symbols:
+            some = listed(self.alphabet)
+            raise ProgramError(f"{name}: {node.symbol!r} is not in the alphabet {some}.")
         if isinstance(node, BooleanRef | CountRef) and known.get(node.name) != node.kind:
             found = known.get(node.name)
             why = f"is a {found}, not a {node.kind}" if found else "is not defined before"
@@ -104,12 +113,18 @@ class Program:
     def accepts(self, strings: Any) -> Any:
         """Return whether each string is accepted: `evaluate` at its last position.
 
+        Time grows with all symbols together, be they in one string or in many.
+
         **Arguments:** `strings`: one string, which is text or a tuple of symbols (a bool comes
         back), or a list of strings (an array of bools comes back).
+
+        **Raises:** `ValueError` for anything else, a symbol outside the alphabet, or a program
+        whose counts could pass 2^31 on strings of this length.
         """
         if isinstance(strings, str | tuple):
             return bool(self.accepts([strings])[0])
-        return _run.accepts(self.alphabet, self.core.definitions, self.output, strings)
+        found = as_strings(strings)
+        return _run.accepts(self.alphabet, self.core.definitions, self.output, found)
 
     def __str__(self) -> str:
         return show(self.alphabet, self.definitions)

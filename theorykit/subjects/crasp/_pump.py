@@ -9,6 +9,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
+from theorykit.common.arguments import affordable, instance
 from theorykit.subjects.crasp import _lines as lines
 from theorykit.subjects.crasp._lines import Line
 from theorykit.subjects.crasp._program import Program
@@ -28,6 +29,12 @@ from theorykit.subjects.crasp._syntax import (
     Symbol,
     Truth,
 )
+
+MOST_LETTERS = 10**7
+"""Operations times letters of x u z, at most."""
+
+MOST_PIECES = 3 * 10**6
+"""Pieces of all piecewise linear functions together, at most: seconds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +70,9 @@ def pump(
     **Raises:** `ValueError` for an empty u, or one whose length is no multiple of the moduli of
     the program's periodic relations: then the verdict may change for ever.
     """
-    f = _Pump(program, tuple(u), tuple(x), tuple(z)).verdict()
+    instance("program", program, Program, "a Program")
+    words = [tuple(instance("a word", w, Sequence, "text or symbols")) for w in (u, x, z)]
+    f = _Pump(program, *words).verdict()
     return Pumped(bool(f[0][1]), tuple(start for start, _, _ in f[1:]))
 
 
@@ -93,12 +102,20 @@ class _Pump:
                 f"u has a length that is a multiple of {period(program)}, the common modulus of "
                 f"the program, not {len(u)}."
             )
+        letters = len(u) + len(x) + len(z)
+        affordable("pumping", letters * len(program.core.definitions), MOST_LETTERS, "operations")
         self.program, self.u, self.x, self.z = program, u, x, z
         self.values: dict[str, _Values] = {}
 
     def verdict(self) -> Line:
-        for d in self.program.core.definitions:
-            self.values[d.name] = self.operation(d.expression)
+        pieces, definitions = 0, self.program.core.definitions
+        for done, d in enumerate(definitions, 1):
+            made = self.values[d.name] = self.operation(d.expression)
+            pieces += sum(map(len, made.cycle)) + sum(map(len, made.after))
+            if pieces > MOST_PIECES:
+                all_in_all = pieces * len(definitions) // done
+                affordable("a verdict that changes so often with n", all_in_all, MOST_PIECES,
+                           "pieces of linear functions")  # fmt: skip
         final = self.values[self.program.output]
         return final.after[-1] if self.z else lines.delayed(final.cycle[-1], final.before[-1:])
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     COMPARISONS,
@@ -39,8 +40,17 @@ def random_program(
     **Arguments:** `lines`: the number of definitions; `periodic`, `local`: which positional
     relations may occur; `farthest`: bounds local distances and, with one more, moduli;
     `largest`: bounds constants and factors.
+
+    **Raises:** `ValueError` for no symbol, or numbers below 1 (`largest`: below 0).
     """
-    return _Maker(rng, tuple(alphabet), periodic, local, farthest, largest).program(lines)
+    instance("rng", rng, np.random.Generator, "a numpy Generator")
+    alphabet = tuple(instance("the alphabet", alphabet, Sequence, "a sequence of symbols"))
+    if not alphabet:
+        raise ValueError("an alphabet has one symbol or more, got none.")
+    farthest, largest = whole("farthest", farthest), whole("largest", largest, 0)
+    lines = whole("lines", lines)
+    affordable("a random program", lines, 10**6, "definitions")
+    return _Maker(rng, alphabet, periodic, local, farthest, largest).program(lines)
 
 
 class _Maker:

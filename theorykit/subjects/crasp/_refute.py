@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from theorykit.common.arguments import affordable, instance, shown, whole
+from theorykit.common.errors import explain
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._pump import pump
 from theorykit.subjects.crasp._unpad import pad, padding
 
 String = tuple[str, ...]
+
+MOST_TRIED = 10**8
+"""Symbols of all strings together that a search looks at, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +40,12 @@ class Counterexample:
     accepted: bool
 
     def __str__(self) -> str:
-        return "".join(self.string)
+        """Return the string and who accepts it."""
+        apart = " " if any(len(s) > 1 for s in self.string) else ""
+        shown = apart.join(self.string) or "the empty string"
+        sides = "the program accepts" if self.accepted else "the program rejects"
+        other = "is not" if self.accepted else "is"
+        return f"{shown}: {sides} it, and it {other} in the language"
 
 
 def refute(
@@ -58,11 +68,15 @@ def refute(
     `seed`: of the random ones.
 
     **Raises:** `ValueError` for an unknown name, or a program that lacks a symbol of the language
-    or, for (aa)*, uses positional relations.
+    or, for (aa)*, uses positional relations; for one whose distances, moduli or changes of mind
+    take too long; for an acceptor that fails on a string.
     """
+    instance("program", program, Program, "a Program")
+    tries, longest, seed = whole("tries", tries), whole("longest", longest), whole("seed", seed, 0)
     if isinstance(language, Program) or callable(language):
+        affordable("searching", tries * longest, MOST_TRIED, "symbols of strings to try")
         return _searched(program, language, tries, longest, np.random.default_rng(seed))
-    language = ALIASES.get(language, language)
+    language = ALIASES.get(language, language) if isinstance(language, str) else shown(language)
     if language not in LANGUAGES:
         names = ", ".join([*LANGUAGES, *ALIASES])
         raise ValueError(f"{language!r} is none of {names}; other languages need an acceptor.")
@@ -187,15 +201,29 @@ def _searched(
         drawn.append(powers + draw(int(rng.integers(0, 4))) if k % 2 else powers)
     strings = sorted({*short, *drawn}, key=len)
     as_text = all(len(s) == 1 for s in symbols)
-    right = (
-        contains.accepts(strings).tolist()
-        if isinstance(contains, Program)
-        else (bool(contains("".join(s) if as_text else s)) for s in strings)
-    )
-    for string, accepted, truth in zip(strings, program.accepts(strings), right, strict=True):
+    verdicts = program.accepts(strings).tolist()
+    if isinstance(contains, Program):
+        right = iter(contains.accepts(strings).tolist())
+    else:
+        right = (_asked(contains, "".join(s) if as_text else s) for s in strings)
+    for string, accepted, truth in zip(strings, verdicts, right, strict=True):
         if truth != accepted:
-            return Counterexample(string, bool(accepted))
+            return Counterexample(string, accepted)
     return None
+
+
+def _asked(contains: Callable[[Sequence[str]], bool], string: Sequence[str]) -> bool:
+    """Return what an acceptor says of a string.
+
+    **Raises:** `ValueError` for an acceptor that fails there, or gives no truth value.
+    """
+    try:
+        return bool(contains(string))
+    except Exception as error:
+        raise ValueError(
+            f"the acceptor fails on {string!r}: {explain(error)}; it is asked about every string, "
+            "the empty one too."
+        ) from error
 
 
 def _in_order(symbols: Sequence[str]) -> Iterator[String]:

@@ -1,8 +1,9 @@
-"""Core operations over many strings at once, in JAX or numpy.
+"""Core operations over many strings at once.
 
-One scan over positions carries the counts; each step computes all operations for all strings.
+In JAX by a scan over positions, which carries the counts, in numpy at all positions at once.
 """
 
+import abc
 import functools
 import itertools
 import operator
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int32
 
+from theorykit.common.arguments import listed, shown
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
@@ -33,66 +35,41 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 Values = dict[str, Bool[Array, " positions *strings"] | Int32[Array, " positions *strings"]]
-Rows = dict[str, Bool[np.ndarray, "positions strings"] | Int32[np.ndarray, "positions strings"]]
 
 LARGEST = 2**31 - 1
 """Counts are int32; a program whose counts could pass it is refused."""
 
-CHUNK = 2**15
-"""Strings per compiled call of `accepts`: what one step touches then stays in the cache."""
-
-WORTH_COMPILING = 2**20
-"""Symbols from which on `accepts` compiles a program instead of looping over positions."""
+BLOCK = 2**16
+"""Positions that `accepts` looks at together: what one operation touches then stays in the cache,
+unless one string is longer."""
 
 
-class _Machine:
-    """Core operations as a step from position to position, on arrays of numpy or of JAX.
+class _Machine(abc.ABC):
+    """Core operations at positions 0 ... n, or at one of them, on arrays of numpy or of JAX."""
 
-    The state: the running total of each counting, and for each Boolean that a local counting
-    looks back at, its last values, newest first.
-    """
-
-    def __init__(
-        self,
-        alphabet: Sequence[str],
-        definitions: Sequence[Definition],
-        shape: tuple[int, ...],
-        xp: Any,
-    ):
-        self.definitions, self.shape, self.xp = definitions, shape, xp
+    def __init__(self, alphabet: Sequence[str], n: int, xp: Any):
+        self.n, self.xp = n, xp
         self.place = {s: k for k, s in enumerate(alphabet)}
-        reach: dict[str, int] = {}
-        totals = []
-        for d in definitions:
-            match d.expression:
-                case Counting(_, None):
-                    totals.append(d.name)
-                case Counting(BooleanRef(a), offsets) if offsets is not None:
-                    reach[a] = max(reach.get(a, 0), *offsets)
-        none = xp.zeros(shape, bool)
-        zero = xp.zeros(shape, np.int32)
-        self.start = (dict.fromkeys(totals, zero), {a: (none,) * far for a, far in reach.items()})
 
-    def step(self, state: Any, i: Any, symbol: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the next state, and all values at position i, where `symbol` is."""
-        total, past = state
-        inside = i > 0
-        at: dict[str, Any] = {}
-        for d in self.definitions:
-            value = self._value(d.name, d.expression, i, symbol, at, state)
-            at[d.name] = self.xp.broadcast_to(value, self.shape)
-        past = {a: ((at[a] & inside), *old)[: len(old)] for a, old in past.items()}
-        return ({t: at[t] for t in total}, past), at
+    @abc.abstractmethod
+    def total(self, name: str, holds: Any) -> Any:
+        """Return how often a Boolean held up to here, which the operation `name` counts."""
 
-    def _value(
-        self, name: str, e: Expression, i: Any, symbol: Any, at: dict[str, Any], state: Any
-    ) -> Any:
+    @abc.abstractmethod
+    def before(self, a: str, holds: Any, distance: int) -> Any:
+        """Return whether a Boolean held at a distance; it did not before the string."""
+
+    def value(self, name: str, e: Expression, i: Any, symbol: Any, at: dict[str, Any]) -> Any:
+        """Return a core operation at positions i with these symbols, from earlier operations."""
         xp = self.xp
         match e:
             case Symbol(s):
                 return symbol == self.place[s]
             case Periodic(modulus, residues):
-                return functools.reduce(operator.or_, [i % modulus == r for r in sorted(residues)])
+                seen = min(modulus, self.n + 1)  # i <= n is its own residue for a larger modulus
+                holds = np.zeros(seen, bool)
+                holds[[r for r in residues if r < seen]] = True
+                return xp.asarray(holds)[i % seen]
             case Truth():
                 return xp.asarray(True)
             case Integer():
@@ -104,12 +81,11 @@ class _Machine:
             case Compare("<=", CountRef(a), CountRef(b)):
                 return at[a] <= at[b]
             case Counting(BooleanRef(a), None):
-                return state[0][name] + (at[a] & (i > 0))
+                return self.total(name, at[a] & (i > 0))
             case Counting(BooleanRef(a), offsets):
-                back = [at[a] & (i > 0), *state[1][a]]
-                return functools.reduce(
-                    operator.add, [back[d].astype(np.int32) for d in sorted(offsets or ())]
-                )
+                near = near_offsets(offsets, self.n)
+                counts = [self.before(a, at[a] & (i > 0), d).astype(np.int32) for d in near]
+                return functools.reduce(operator.add, counts, xp.asarray(0, np.int32))
             case If(BooleanRef(p), CountRef(a), CountRef(b)):
                 return xp.where(at[p], at[a], at[b])
             case Add(CountRef(a), CountRef(b)):
@@ -119,6 +95,106 @@ class _Machine:
         raise TypeError(f"{e!r} is no core operation.")
 
 
+def near_offsets(offsets: Iterable[int] | None, n: int) -> list[int]:
+    """Return the distances that lead to a position of a string of length n."""
+    return sorted(d for d in offsets or () if d < n)
+
+
+class _Step(_Machine):
+    """One position after the other, for strings side by side.
+
+    The state: the running total of each counting, and the last values of each Boolean that a local
+    counting looks back at, each at its position modulo how many there are.
+    """
+
+    def __init__(
+        self, alphabet: Sequence[str], definitions: Sequence[Definition], n: int, shape: tuple
+    ):
+        super().__init__(alphabet, n, jnp)
+        self.definitions, self.shape = definitions, shape
+        self.reach: dict[str, int] = {}
+        totals = []
+        for d in definitions:
+            match d.expression:
+                case Counting(_, None):
+                    totals.append(d.name)
+                case Counting(BooleanRef(a), offsets):
+                    far = max(near_offsets(offsets, n), default=0)
+                    self.reach[a] = max(self.reach.get(a, 0), far)
+        none = {a: jnp.zeros((far, *shape), bool) for a, far in self.reach.items()}
+        self.start = dict.fromkeys(totals, jnp.zeros(shape, np.int32)), none
+
+    def step(self, state: Any, i: Any, symbol: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the next state, and all values at position i, where `symbol` is."""
+        (self.totals, self.past), self.i = state, i
+        at: dict[str, Any] = {}
+        for d in self.definitions:
+            value = self.value(d.name, d.expression, i, symbol, at)
+            at[d.name] = jnp.broadcast_to(value, self.shape)
+        past = {
+            a: old.at[i % len(old)].set(at[a] & (i > 0)) if len(old) else old
+            for a, old in self.past.items()
+        }
+        return ({t: at[t] for t in self.totals}, past), at
+
+    def total(self, name: str, holds: Any) -> Any:
+        """Return the running total."""
+        return self.totals[name] + holds
+
+    def before(self, a: str, holds: Any, distance: int) -> Any:
+        """Return the value that was kept."""
+        return self.past[a][(self.i - distance) % self.reach[a]] if distance else holds
+
+
+class _Whole(_Machine):
+    """All positions at once, along the first axis, in numpy: nothing to compile."""
+
+    def __init__(self, alphabet: Sequence[str], n: int):
+        super().__init__(alphabet, n, np)
+
+    def total(self, name: str, holds: Any) -> Any:
+        """Return the sums up to each position."""
+        return np.cumsum(holds, 0, np.int32)
+
+    def before(self, a: str, holds: Any, distance: int) -> Any:
+        """Return the values, moved."""
+        moved = np.zeros_like(holds)
+        moved[distance:] = holds[: len(holds) - distance]
+        return moved
+
+    def last(
+        self,
+        definitions: Sequence[Definition],
+        output: str,
+        x: Int[np.ndarray, "n strings"],
+        lengths: Int[np.ndarray, " strings"],
+    ) -> Bool[np.ndarray, " strings"]:
+        """Return one Boolean operation at the end of each string."""
+        shape = (len(x) + 1, x.shape[1])
+        i = np.arange(shape[0])[:, None]
+        x = np.concatenate([np.full((1, shape[1]), -1, x.dtype), x])
+        at: dict[str, Any] = {}
+        for d, done in zip(definitions, _last_uses(definitions, output), strict=True):
+            value = self.value(d.name, d.expression, i, x, at)
+            at[d.name] = np.broadcast_to(value, shape)
+            for name in done:
+                del at[name]
+        return at[output][lengths, np.arange(shape[1])]
+
+
+def _last_uses(definitions: Sequence[Definition], output: str) -> list[list[str]]:
+    """Return which operations nobody asks for again, after each one."""
+    done: list[list[str]] = [[] for _ in definitions]
+    seen = {output}
+    for k in reversed(range(len(definitions))):
+        d = definitions[k]
+        for name in (d.name, *(p.name for p in d.expression.parts if hasattr(p, "name"))):
+            if name not in seen:
+                seen.add(name)
+                done[k].append(name)
+    return done
+
+
 def scan(
     alphabet: Sequence[str],
     definitions: Sequence[Definition],
@@ -126,7 +202,7 @@ def scan(
     x: Int[Array, " n *strings"],
 ) -> Values:
     """Return the values wanted, at n + 1 positions, traced by JAX."""
-    machine = _Machine(alphabet, definitions, x.shape[1:], jnp)
+    machine = _Step(alphabet, definitions, len(x), x.shape[1:])
 
     def step(state: Any, now: Any) -> Any:
         state, at = machine.step(state, *now)
@@ -134,21 +210,6 @@ def scan(
 
     x = jnp.concatenate([jnp.full((1, *x.shape[1:]), -1, x.dtype), x])
     return jax.lax.scan(step, machine.start, (jnp.arange(len(x)), x))[1]
-
-
-def _loop(
-    alphabet: Sequence[str],
-    definitions: Sequence[Definition],
-    wanted: Sequence[str],
-    x: Int[np.ndarray, "n strings"],
-) -> Rows:
-    """Return the same in numpy, with nothing to compile: for programs that are used once."""
-    machine = _Machine(alphabet, definitions, x.shape[1:], np)
-    state, values = machine.start, []
-    for i in range(len(x) + 1):
-        state, at = machine.step(state, i, x[i - 1] if i else np.full(x.shape[1:], -1))
-        values.append([at[name] for name in wanted])
-    return {name: np.stack(v) for name, v in zip(wanted, zip(*values, strict=True), strict=True)}
 
 
 def refuse_overflow(definitions: Sequence[Definition], n: int) -> None:
@@ -170,19 +231,6 @@ def refuse_overflow(definitions: Sequence[Definition], n: int) -> None:
         )
 
 
-@functools.lru_cache(256)
-def _verdicts(alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str) -> Any:
-    """Return the compiled function from symbols and lengths to verdicts."""
-
-    def verdicts(
-        x: Int[Array, "strings n"], lengths: Int[Array, " strings"]
-    ) -> Bool[Array, " strings"]:
-        values = scan(alphabet, definitions, [output], x.T)[output].T
-        return jnp.take_along_axis(values, lengths[:, None], 1)[:, 0]
-
-    return jax.jit(verdicts)
-
-
 def accepts(
     alphabet: tuple[str, ...],
     definitions: tuple[Definition, ...],
@@ -191,16 +239,15 @@ def accepts(
 ) -> Bool[np.ndarray, " strings"]:
     """Return whether each of several strings is accepted; `Program.accepts` documents it."""
     x, lengths = pad(alphabet, strings)
-    refuse_overflow(definitions, x.shape[1])
-    if x.size <= WORTH_COMPILING:
-        values = _loop(alphabet, definitions, (output,), x.T)[output]
-        return values[lengths, np.arange(len(x))]
-    parts = []
-    verdicts = _verdicts(alphabet, definitions, output)
-    for start in range(0, len(x), CHUNK):
-        part = slice(start, start + CHUNK)
-        parts.append(np.asarray(verdicts(x[part], lengths[part])))
-    return np.concatenate(parts)
+    n = x.shape[1]
+    refuse_overflow(definitions, n)
+    found = np.zeros(len(x), bool)
+    many = max(1, BLOCK // (n + 1))
+    machine = _Whole(alphabet, n)
+    for start in range(0, len(x), many):
+        part = slice(start, start + many)
+        found[part] = machine.last(definitions, output, x[part].T, lengths[part])
+    return found
 
 
 def encode(alphabet: Sequence[str], string: Iterable[str]) -> list[int]:
@@ -209,8 +256,9 @@ def encode(alphabet: Sequence[str], string: Iterable[str]) -> list[int]:
     try:
         return [places[s] for s in string]
     except KeyError as unknown:
-        symbols = " ".join(alphabet)
-        raise ValueError(f"{unknown} is not in the alphabet {symbols}.") from None
+        raise ValueError(f"{unknown} is not in the alphabet {listed(alphabet)}.") from None
+    except TypeError:
+        raise ValueError(f"a string is text or a tuple of symbols, got {shown(string)}.") from None
 
 
 def pad(

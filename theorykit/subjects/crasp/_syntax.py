@@ -9,9 +9,12 @@ prints as it was written, and `Program.core` writes it out.
 import dataclasses
 import numbers
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
+
+from theorykit.common.arguments import shown
+from theorykit.common.deep import Deep, deep
 
 Kind: TypeAlias = Literal["Boolean", "count"]
 
@@ -35,8 +38,18 @@ class Expression:
     @property
     def parts(self) -> tuple["Expression", ...]:
         """The expressions that this one is made of."""
-        fields = (getattr(self, f.name) for f in dataclasses.fields(self))  # type: ignore[arg-type]
-        return tuple(v for v in fields if isinstance(v, Expression))
+        return tuple(v for v in vars(self).values() if isinstance(v, Expression))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        return self is other or _spelled(self) == _spelled(other)
+
+    def __hash__(self) -> int:
+        return hash(_spelled(self))
+
+    def __repr__(self) -> str:
+        return deep(_shown(self))
 
     def __bool__(self) -> bool:
         raise ProgramError(
@@ -47,9 +60,41 @@ class Expression:
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression's parts and itself, inner ones first."""
-    for part in expression.parts:
-        yield from walk(part)
-    yield expression
+    waiting = [(expression, False)]
+    while waiting:
+        node, opened = waiting.pop()
+        parts = () if opened else node.parts
+        if parts:
+            waiting.append((node, True))
+            waiting.extend((part, False) for part in reversed(parts))
+        else:
+            yield node
+
+
+def _spelled(expression: Expression) -> tuple:
+    """Return what an expression is made of, in a row: equal for equal expressions only."""
+    return tuple(
+        (type(node), *(v for v in vars(node).values() if not isinstance(v, Expression)))
+        for node in walk(expression)
+    )
+
+
+def _shown(expression: Expression) -> Deep[str]:
+    """Return an expression as Python writes it."""
+    written = []
+    for name, value in vars(expression).items():
+        text = (yield _shown(value)) if isinstance(value, Expression) else repr(value)
+        written.append(f"{name}={text}")
+    return f"{type(expression).__name__}({', '.join(written)})"
+
+
+Node = TypeVar("Node", bound=type)
+
+
+@dataclass_transform(frozen_default=True)
+def _node(cls: Node) -> Node:
+    """Make a dataclass that compares, hashes and prints at any depth, as `Expression` does."""
+    return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +149,9 @@ class Count(Expression):
     def __rmul__(self, other: int) -> "Times":
         return Times(other, self)
 
+    def __mul__(self, other: int) -> "Times":
+        raise ProgramError("a factor stands in front of a count: 2 * A, not A * 2.")
+
     def __le__(self, other: "Count | int") -> "Compare":
         return Compare("<=", self, number(other))
 
@@ -126,7 +174,7 @@ def _expect(node: Expression, **kinds: type) -> None:
     for name, wanted in kinds.items():
         found = getattr(node, name)
         if not isinstance(found, wanted):
-            what = f"a {found.kind}" if isinstance(found, Expression) else repr(found)
+            what = f"a {found.kind}" if isinstance(found, Expression) else shown(found)
             need = {"Count": "count"}.get(wanted.__name__, wanted.__name__)
             where = type(node).__name__
             hint = "; equality is A.equals(B)" if isinstance(found, bool) else ""
@@ -136,34 +184,38 @@ def _expect(node: Expression, **kinds: type) -> None:
 def _integer(what: str, value: Any) -> int:
     """Return a whole number, or raise a `ProgramError`."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or value % 1 != 0:
-        raise ProgramError(f"{what} is a whole number, not {value!r}.")
+    if not real or not value % 1 == 0:
+        raise ProgramError(f"{what} is a whole number, not {shown(value)}.")
     return int(value)
 
 
 def _integers(what: str, values: Any) -> frozenset[int]:
     if not isinstance(values, Iterable):
-        raise ProgramError(f"{what}s are a set of whole numbers, not {values!r}.")
+        raise ProgramError(f"{what}s are a set of whole numbers, not {shown(values)}.")
     return frozenset(_integer(what, v) for v in values)
 
 
 def _truth(what: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise ProgramError(f"{what} is True or False, not {value!r}.")
+        raise ProgramError(f"{what} is True or False, not {shown(value)}.")
     return bool(value)
 
 
 # Definition 8 ----------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Symbol(Boolean):
     """Q_symbol: whether the position holds this symbol."""
 
     symbol: str
 
+    def __post_init__(self):
+        if not isinstance(self.symbol, str):
+            raise ProgramError(f"a symbol is text, not {shown(self.symbol)}.")
 
-@dataclasses.dataclass(frozen=True)
+
+@_node
 class Periodic(Boolean):
     """Whether the position, counted from 1, is one of `residues` modulo `modulus`."""
 
@@ -180,7 +232,7 @@ class Periodic(Boolean):
         object.__setattr__(self, "residues", frozenset(r % self.modulus for r in residues))
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Truth(Boolean):
     """The constant true (or, as sugar, false)."""
 
@@ -190,7 +242,7 @@ class Truth(Boolean):
         object.__setattr__(self, "value", _truth("a truth value", self.value))
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Not(Boolean):
     """The negation."""
 
@@ -200,7 +252,7 @@ class Not(Boolean):
         _expect(self, inner=Boolean)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class And(Boolean):
     """The conjunction."""
 
@@ -214,7 +266,7 @@ class And(Boolean):
 COMPARISONS = ("<=", "<", ">=", ">", "=", "!=")
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Compare(Boolean):
     """A comparison of two counts; `<=` is the core, the others are sugar."""
 
@@ -228,7 +280,7 @@ class Compare(Boolean):
             raise ProgramError(f"a comparison is one of {COMPARISONS}, not {self.relation!r}.")
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Counting(Count):
     """#[j <= i, psi(i, j)] body(j), the number of positions to the left where the body holds.
 
@@ -252,7 +304,7 @@ class Counting(Count):
             )
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class If(Count):
     """The conditional `condition ? yes : no`."""
 
@@ -264,7 +316,7 @@ class If(Count):
         _expect(self, condition=Boolean, yes=Count, no=Count)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Add(Count):
     """The sum."""
 
@@ -275,7 +327,7 @@ class Add(Count):
         _expect(self, left=Count, right=Count)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Subtract(Count):
     """The difference."""
 
@@ -286,7 +338,7 @@ class Subtract(Count):
         _expect(self, left=Count, right=Count)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Integer(Count):
     """A constant; 1 is the core, all others are sugar."""
 
@@ -296,14 +348,14 @@ class Integer(Count):
         object.__setattr__(self, "value", _integer("a constant count", self.value))
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class BooleanRef(Boolean):
     """The value of an earlier Boolean definition."""
 
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class CountRef(Count):
     """The value of an earlier count definition."""
 
@@ -313,7 +365,7 @@ class CountRef(Count):
 # Sugar -----------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Or(Boolean):
     """The disjunction: not (not left and not right)."""
 
@@ -324,7 +376,7 @@ class Or(Boolean):
         _expect(self, left=Boolean, right=Boolean)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Exists(Boolean):
     """Whether the body holds somewhere to the left: a counting of 1 or more (appendix C.1.4)."""
 
@@ -342,7 +394,7 @@ class Exists(Boolean):
         return Counting(self.body, self.offsets, self.strict)
 
 
-@dataclasses.dataclass(frozen=True)
+@_node
 class Times(Count):
     """A count an integer number of times: a repeated sum."""
 

@@ -6,8 +6,10 @@ asked for.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
+from theorykit.common.arguments import affordable, instance, shown
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._pump import period
 from theorykit.subjects.crasp._syntax import (
@@ -43,14 +45,23 @@ def reach(program: Program) -> int:
     return max(far.values())
 
 
+MOST = 10**6
+"""Operations times the letters of a block, at most."""
+
+
 def padding(program: Program) -> int:
     """Return s of Lemma 40: a multiple of all moduli that exceeds the program's `reach`.
 
     The paper asks that s exceeds each distance alone, which is not enough for relations that look
     through each other.
+
+    **Raises:** `ValueError` where that takes blocks too long to work with.
     """
     M = period(program)
-    return M * (reach(program) // M + 1)
+    s = M * (reach(program) // M + 1)
+    what = f"padding beyond distances of {shown(reach(program))} and moduli of {shown(M)}"
+    affordable(what, 2 * s * len(program.core.definitions), MOST, "operations")
+    return s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +93,14 @@ def unpad(program: Program, neutral: str, keep: Sequence[str]) -> Unpadded:
     For every nonempty w over the kept symbols, the new program accepts w if and only if the given
     one accepts h(w).
 
-    **Raises:** `ValueError` for a symbol that is not in the program's alphabet.
+    **Raises:** `ValueError` for a symbol that is not in the program's alphabet, none to keep, or
+    distances and moduli that take too long a padding.
     """
+    instance("program", program, Program, "a Program")
+    instance("neutral", neutral, str, "a symbol")
+    keep = tuple(instance("the symbols to keep", keep, Sequence, "a sequence of symbols"))
+    if not keep or len(set(keep)) < len(keep):
+        raise ValueError(f"the symbols to keep are one or more, all different, got {keep}.")
     program.encode([neutral, *keep])
     s = padding(program)
     blocks = {a: pad((a,), s, neutral) for a in keep}
@@ -100,11 +117,16 @@ def inverse_image(program: Program, blocks: dict[str, str | tuple[str, ...]]) ->
 
     **Raises:** `ValueError` for words of several lengths, or symbols that the program lacks.
     """
-    words = {a: tuple(word) for a, word in blocks.items()}
+    instance("program", program, Program, "a Program")
+    instance("blocks", blocks, Mapping, "a word for every symbol, in a dictionary")
+    words = {a: tuple(instance("a word", word, Sequence, "text or symbols"))
+             for a, word in blocks.items()}  # fmt: skip
     if len({len(word) for word in words.values()}) != 1 or not all(words.values()):
         raise ValueError("a uniform morphism maps every symbol to a word of one length, 1 or more.")
     for word in words.values():
         program.encode(word)
+    places = len(next(iter(words.values()))) * len(program.core.definitions)
+    affordable("the inverse image", places, MOST, "operations")
     return _Blocks(program, words, free=False).program()
 
 
@@ -181,7 +203,14 @@ class _Blocks:
 
     def periodic(self, modulus: int, residues: frozenset[int], c: int) -> Expression:
         """Place c of block i is position (i - 1) width + c + 1."""
-        here = {i for i in range(modulus) if ((i - 1) * self.width + c + 1) % modulus in residues}
+        step = math.gcd(self.width, modulus)
+        every = modulus // step
+        affordable("the inverse image", step * len(residues), MOST, "residues")
+        here: set[int] = set()
+        for r in residues:  # those i modulo `every` that solve it, if there are any
+            if (r - c - 1) % step == 0:
+                first = (r - c - 1) // step * pow(self.width // step, -1, every) + 1
+                here.update((first + every * k) % modulus for k in range(step))
         if len(here) in (0, modulus):
             return TRUE if here else FALSE
         return Periodic(modulus, frozenset(here))

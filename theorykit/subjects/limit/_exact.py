@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int, Integer, Real, Shaped
 
+from theorykit.common.arguments import affordable, as_strings, instance, whole
 from theorykit.subjects.limit import _integers as exactly
 from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
@@ -86,8 +87,12 @@ def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: in
     input longer than the context, a transformer without rounding (its exponentials are no
     fractions), or attention whose weights all round to zero.
     """
+    instance("transformer", transformer, Transformer, "a limit.Transformer")
+    strings, offset = as_strings(strings), whole("offset", offset, 0)
     if len({len(s) for s in strings}) != 1:
         raise ValueError("an exact run takes one or more strings, all of one length.")
+    n = len(strings[0])
+    affordable(f"exact attention over {n} symbols", len(strings) * (n + 1) ** 2, MOST)
     x = np.array([transformer.encode(s, offset) for s in strings])
     return run(transformer, x, offset, x.shape[1])
 
@@ -286,6 +291,9 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
     return y + apply(layer.B, Fractions(*exactly.lowest(hidden, below)), bits)
 
 
+MOST = 2**27
+"""Attention weights of one string, at most: a GiB for each of a few arrays."""
+
 NUMBERS = 2**25
 """Strings run together as long as what all their positions look at is at most so many numbers."""
 
@@ -295,12 +303,18 @@ def accepts(transformer: Transformer, strings: Any) -> Any:
 
     In exact arithmetic; strings may have several lengths, and are fastest in lexicographic order.
     One string, text or a tuple of symbols, gives a bool.
+
+    **Raises:** `ValueError` for what is no string, one that is too long for attention between all
+    its positions, a symbol outside the alphabet, or what `exact` refuses.
     """
+    instance("transformer", transformer, Transformer, "a limit.Transformer")
     if isinstance(strings, str | tuple):
         return accepts(transformer, [strings])[0]
+    strings = as_strings(strings)
     found = np.zeros(len(strings), bool)
     lengths = np.array([len(s) for s in strings], int)
     for n in set(lengths.tolist()):
+        affordable(f"exact attention over {n} symbols", (n + 1) ** 2, MOST)
         places = np.flatnonzero(lengths == n)
         many = max(1, NUMBERS // ((n + 1) ** 2 * transformer.E.shape[1]))
         for block in np.split(places, range(many, len(places), many)):

@@ -1,5 +1,6 @@
 """The transformer in JAX floats, of whatever dtype its input has."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,8 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Integer
 
-from theorykit.common.arguments import numbered, whole
+from theorykit.common.arguments import affordable, instance, numbered, whole
 from theorykit.subjects.limit._transformer import Transformer
+
+MOST = 2**30
+"""Attention weights of all strings together, at most: four GiB in float32."""
 
 
 def forward(
@@ -26,8 +30,9 @@ def forward(
     the computation, JAX's default float if None.
 
     **Raises:** `ValueError` for an input that is longer than the context, or other symbols than the
-    alphabet's (where `x` is not traced).
+    alphabet's (where `x` is not traced), or more attention weights than 2^30.
     """
+    instance("transformer", transformer, Transformer, "a limit.Transformer")
     numbered(x, len(transformer.alphabet))
     offset = whole("offset", offset, 0)
     x = jnp.asarray(x, int)
@@ -36,6 +41,7 @@ def forward(
         raise ValueError(
             f"{n} symbols at offset {offset} exceed the context {transformer.context}."
         )
+    affordable(f"attention over {n} symbols", math.prod(x.shape) * n, MOST)
     number = lambda a: jnp.asarray(a, dtype or jnp.result_type(float))
     y = number(transformer.E)[x] + number(transformer.encodings(n, offset))
     place = np.arange(1, n + 1)

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import finite, instance, listed, shown, whole
 
 Scaling = Literal["length", "suffix", "none"]
 
@@ -135,7 +135,9 @@ class Transformer:
                 _shaped(f"K {where}", head.K, (len(head.K), d))
                 _shaped(f"Q {where}", head.Q, head.K.shape)
         if len(set(self.alphabet)) < len(self.alphabet) or SOS in self.alphabet[1:]:
-            raise ValueError(f"an alphabet is {SOS!r} and distinct symbols, not {self.alphabet}.")
+            raise ValueError(
+                f"an alphabet is {SOS!r} and distinct symbols, not {shown(self.alphabet)}."
+            )
         for array in self.parameters:
             finite("a parameter array", array)
 
@@ -211,11 +213,10 @@ class Transformer:
         that is longer than the context.
         """
         places = {s: k for k, s in enumerate(self.alphabet) if s != SOS}
+        instance("a string", string, Sequence, "text or a sequence of symbols")
+        offset = whole("offset", offset, 0)
         if unknown := [s for s in string if s not in places]:
-            known = " ".join(places)
-            raise ValueError(f"{unknown[0]!r} is not in the alphabet {known}.")
-        if offset < 0:
-            raise ValueError(f"an offset is 0 or more, not {offset}.")
+            raise ValueError(f"{shown(unknown[0])} is not in the alphabet {listed(places)}.")
         start = [0] if self.alphabet[0] == SOS else []
         length = len(start) + len(string)
         if self.context is not None and length + offset > self.context:

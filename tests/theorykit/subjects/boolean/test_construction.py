@@ -73,6 +73,15 @@ def test_rescaling_keeps_the_function_and_lowers_the_norm():
         assert sum(again.squared_norms().values()) > sum(other.squared_norms().values())
 
 
+def test_norms_beyond_floats_are_infinite():
+    f = boolean.Parities(3, ((0, 1),), (1e200,))
+    assert boolean.squared_norm(f) == np.inf
+    assert boolean.trace_bound(f) == np.inf
+    half = boolean.Parities(3, ((0,), (1,)), (1e308, 1e308))
+    with pytest.raises(ValueError, match="the sum of coefficients is finite, got inf"):
+        boolean.transformer(half)
+
+
 def test_the_chain_of_thought_is_that_of_the_claim():
     x = boolean.bits(3)
     found = run(boolean.ParityChain(3), x)
@@ -107,6 +116,12 @@ def test_networks_of_one_shape_share_a_graph():
         (lambda: boolean.transformer(boolean.parity(3))(np.zeros(4)), "a row of 3 bits"),
         (lambda: boolean.transformer(boolean.parity(3), project=0), "project is a whole number"),
         (lambda: boolean.rescaled(boolean.transformer(boolean.parity(3)), 0.0), "positive"),
+        (lambda: boolean.rescaled(boolean.Transformer(3, hidden=4, rngs=None)), "give a factor"),
+        (lambda: boolean.rescaled(3), "network is a boolean.Transformer, got 3"),
+        (lambda: boolean.transformer(boolean.parity(10**6)), "takes about 1.4e13 numbers"),
+        (lambda: boolean.ParityChain(10**6), "takes about 7.0e12 numbers"),
+        (lambda: boolean.Transformer(10**6, hidden=1), "takes about 6.0e12 numbers"),
+        (lambda: boolean.Design(boolean.parity(3), 3, True), "finite number above 0, got True"),
     ],
 )
 def test_bad_input(call, says):

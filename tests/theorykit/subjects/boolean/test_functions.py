@@ -1,6 +1,7 @@
 """Expansions, the transform and random functions."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -49,6 +50,17 @@ def test_normalisation():
     assert min(boolean.random(8, 3, 5, normalised=None).coefficients) > 0
 
 
+def test_sums_that_the_integers_hold():
+    table = np.array([2**30, -(2**30), 0, 1], np.int32)
+    ones = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]], object)
+    with pytest.raises(ValueError, match="give it as floats"):
+        boolean.walsh_hadamard(table)
+    small = table // 2
+    right = (ones @ small.astype(object)).tolist()
+    assert boolean.walsh_hadamard(small).tolist() == right
+    assert boolean.walsh_hadamard(table.astype(np.int64)).tolist() == (ones @ table).tolist()
+
+
 def test_a_tiling_covers_each_bit_once():
     f = boolean.tiling(20, 3)
     assert f.sparsity == 6
@@ -77,6 +89,19 @@ def test_a_tiling_covers_each_bit_once():
         (lambda: boolean.Parities(3, ((0,), (0,)), (1.0, 2.0)), "one is named twice"),
         (lambda: boolean.Parities(3, ((0,),), ()), "one coefficient"),
         (lambda: boolean.parity(3)(np.zeros((2, 4))), "3 bits"),
+        (lambda: boolean.walsh_hadamard(np.full(4, 2**30, np.int32)), "reach 4.29e+09, beyond"),
+        (lambda: boolean.walsh_hadamard(np.full(4, 2**62)), "beyond the largest int64"),
+        (lambda: boolean.walsh_hadamard([None, 1]), "a table holds numbers, got [None]"),
+        (lambda: boolean.expansion([1e308] * 4), "must be finite; "),
+        (lambda: boolean.parity(10**12), "takes about 1.0e12 bits, more than the 1.6e7"),
+        (lambda: boolean.tiling(10**12, 2), "takes about 1.0e12 bits"),
+        (lambda: boolean.random(10**12, 2, 1), "takes about 1.0e12 bits"),
+        (lambda: boolean.Parities(3, (1, 2), (1.0, 2.0)), "a set is positions 0 ... T - 1, got 1"),
+        (lambda: boolean.Parities(3, ((1,),), ("1",)), "a coefficient is a finite number, got '1'"),
+        (lambda: boolean.Parities(3, ((1,),), (Fraction(10**400),)), "is a finite number"),
+        (lambda: boolean.lookup(0, 0), "d is a whole number of at least 1, got 0"),
+        (lambda: boolean.slopes(10**9), "takes about 4.0e9 hidden units"),
+        (lambda: boolean.thresholds(-1), "at least 1, got -1"),
     ],
 )
 def test_bad_input(call, says):

@@ -105,7 +105,7 @@ def test_refuting_aa_star_needs_a_program_without_positions():
 def test_other_languages_are_searched():
     balanced = crasp.load("dyck1")
     equal = lambda w: w.count("(") == w.count(")")
-    assert str(crasp.refute(balanced, equal)) == ")("
+    assert "".join(crasp.refute(balanced, equal).string) == ")("
     assert crasp.refute(balanced, balanced, tries=500) is None
 
 
