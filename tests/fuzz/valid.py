@@ -126,7 +126,8 @@ EXAMPLES = {
     ),
     "crasp": dict(
         program=value(PROGRAM), x=lambda: np.array([0, 1]), string=value("ab"), text=lambda:
-        crasp.source("contains_ab"), name=value("contains_ab"), number=value(2), u=value("ab"), rng=rng,
+        crasp.source("contains_ab"), name=value("contains_ab"),
+        number=value(2), u=value("ab"), rng=rng,
         alphabet=value(("a", "b")), language=value(lambda w: len(w) == 3), neutral=value("c"),
         keep=value(("a", "b")), blocks=value({"a": "ab", "b": "a"}), strings=value(["ab", "aab"]),
         word=value("ab"), formula=lambda: crasp.formula(PROGRAM), n=value(3), right=value(
@@ -157,8 +158,8 @@ EXAMPLES = {
         key=key, length=value(6), task=tasks.Majority, count=value(2), name=value("ab"),
         pattern=value("(ab)*"), alphabet=value("ab"), language=value(LANGUAGE), low=value(2),
         high=value(6), words=value(["ab", "ba"]), word=value("ab"), ids=lambda: LANGUAGE.ids("ab"),
-        sample=lambda: tasks.Majority().sample(key(), 6), places=value(20), u=lambda: jnp.array(0.5),
-        size=value(8),
+        sample=lambda: tasks.Majority().sample(key(), 6), places=value(20),
+        u=lambda: jnp.array(0.5), size=value(8),
     ),
     "training": dict(
         make=value(lambda rngs: nets.MLP(width=4, features=2, rngs=rngs)), problem=problem,
@@ -168,8 +169,9 @@ EXAMPLES = {
         values=lambda: {"loss": np.ones((2, 3))}, seeds=value((0, 1, 2)), file=file,
         metric=value("loss"), value=value(0.5), metrics=value({"loss": 0.3}), index=value(1),
         count=value(2),
-        **{"steps=": value(2), "every=": value(1), "progress=": value(False), "minibatch=": value(2),
-           "seeds=": value(2), "evaluate=": value({}), "stop=": value(training.reaches("loss", 0.0, True)),
+        **{"steps=": value(2), "every=": value(1), "progress=": value(False),
+           "minibatch=": value(2), "seeds=": value(2), "evaluate=": value({}),
+           "stop=": value(training.reaches("loss", 0.0, True)),
            "start=": fitted, "History.plot()": dict(file=lambda: file() + ".png"),
            "History.load()": dict(file=lambda: saved())},
     ),
