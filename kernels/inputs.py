@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from theorykit.common.arguments import as_array, real, shown
+
 Array = Any
 
 
@@ -14,14 +16,21 @@ def known(*arrays: Any) -> bool:
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
+def number(name: str, value: Any) -> None:
+    """Raise a `ValueError` unless this is one finite number, or traced."""
+    if known(value):
+        real(name, value)
+
+
 def wanted(get: Any) -> tuple[str, ...]:
     """Return the names of the kernels that are asked for.
 
     **Raises:** `ValueError` unless they are "nngp", "ntk" or both.
     """
     names = (get,) if isinstance(get, str) else get
-    if not isinstance(names, tuple | list | set) or not names or not set(names) <= {"nngp", "ntk"}:
-        raise ValueError(f'get names "nngp", "ntk" or both, got {names!r}')
+    listed = isinstance(names, tuple | list | set) and all(isinstance(n, str) for n in names)
+    if not listed or not names or not set(names) <= {"nngp", "ntk"}:
+        raise ValueError(f'get names "nngp", "ntk" or both, got {shown(names)}')
     return tuple(names)
 
 
@@ -42,13 +51,8 @@ class Inputs(NamedTuple):
     lengths: tuple[int, int]
 
 
-def _here(array: Any) -> Array:
-    """Return a numpy array if the values are known: checking them then compiles nothing."""
-    return np.asarray(array) if known(array) else jnp.asarray(array)
-
-
 def _tokens(name: str, x: Any) -> Array:
-    x = _here(x)
+    x = as_array(name, x)
     kept = jnp.issubdtype(x.dtype, jnp.floating)
     x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
     if x.ndim != 3 or 0 in x.shape:
@@ -61,7 +65,7 @@ def _tokens(name: str, x: Any) -> Array:
 def _mask(name: str, mask: Any, x: Array) -> Array:
     if mask is None:
         return np.ones(x.shape[:2], bool)
-    mask = _here(mask)
+    mask = as_array(name, mask)
     if mask.shape != x.shape[:2] or mask.dtype != bool:
         raise ValueError(
             f"{name} holds booleans, true at real tokens, in shape {x.shape[:2]} (inputs, tokens); "

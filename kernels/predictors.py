@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 
+from theorykit.common.arguments import as_array, number
 from theorykit.kernels.inputs import known
 
 Array = Any
@@ -31,15 +31,15 @@ class Prediction(NamedTuple):
 
 
 def _number(name: str, value: Any) -> None:
-    if known(value) and not (
-        np.ndim(value) == 0 and np.isrealobj(value) and np.isfinite(value) and value >= 0
-    ):
-        raise ValueError(f"{name} is a number of at least 0, got {value!r}")
+    if known(value):
+        number(name, value, "a number of at least 0", lambda v: v >= 0)
 
 
 def _system(k, y, k_test, jitter=0.0):
     """Return the arrays of a regression and the spectrum of its kernel, all checked."""
-    k, y, k_test = jnp.asarray(k), jnp.asarray(y), jnp.asarray(k_test)
+    k = jnp.asarray(as_array("the training kernel", k))
+    y = jnp.asarray(as_array("targets", y))
+    k_test = jnp.asarray(as_array("the test kernel", k_test))
     if k.ndim != 2 or k.shape[0] != k.shape[1]:
         raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
     if y.ndim < 1 or y.shape[0] != k.shape[0]:
@@ -128,7 +128,7 @@ def gp_posterior(
 
     **Raises:** `ValueError` as `ridge`.
     """
-    k_test_test = jnp.asarray(k_test_test)
+    k_test_test = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
     k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
     if k_test_test.shape != (k_test.shape[0],) * 2:
         raise ValueError(

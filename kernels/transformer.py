@@ -6,12 +6,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import known, lay_out, wanted
+from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
@@ -124,15 +124,19 @@ class InfiniteTransformer:
         **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
         infinity, counts below 1, unknown names.
         """
+        for name in ("causal", "residual", "layer_norm"):
+            flag(name, getattr(self, name))
+        for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
+            number(name, getattr(self, name))
         inputs = lay_out(x1, x2, mask1, mask2)
         get = wanted(get)
         plan = Plan(
-            draws=whole("draws", draws),
-            replicates=whole("replicates", replicates),
+            draws=size("draws", draws),
+            replicates=size("replicates", replicates),
             ntk="ntk" in get,
             draw=one_of("draw", draw, DRAWS),
             sampler=one_of("sampler", sampler, SAMPLERS),
-            rank=None if rank is None else whole("rank", rank),
+            rank=None if rank is None else size("rank", rank),
         )
         if mechanism(self.attention).exact:
             plan = plan.without_draws()
