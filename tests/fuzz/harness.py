@@ -216,7 +216,8 @@ def limited(call, seconds: float | None = None):
         raise TooSlow
 
     signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS if seconds is None else seconds)
+    most = SECONDS if seconds is None else seconds
+    signal.setitimer(signal.ITIMER_PROF, most, 0.5)  # again and again: some callbacks swallow one
     try:
         return call()
     finally:

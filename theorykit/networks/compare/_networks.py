@@ -23,6 +23,7 @@ from theorykit.common.arguments import (
 from theorykit.common.keys import as_key
 from theorykit.kernels import Kernel
 from theorykit.networks.compare._linear import Stage
+from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import gradient_step, trainable
 
 FEW = 2**26
@@ -49,7 +50,6 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         """Check everything."""
-        function("make", self.make, "a function of a width and nnx.Rngs that makes a network")
         if len(seed_numbers(self.seeds)) < 3:
             raise ValueError(f"a gap and its error take at least 3 seeds, got {shown(self.seeds)}")
         many = not isinstance(self.widths, str | bytes | Mapping)
@@ -68,10 +68,7 @@ class Ensemble:
         batch = min(self.batch, len(numbers))
         key = self.key
         fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
-        made = nnx.eval_shape(lambda: self.make(width, nnx.Rngs(params=0)))
-        if not isinstance(made, nnx.Module):
-            raise ValueError(f"make returns an nnx.Module, not {shown(made)}.")
-        graph, shapes = nnx.split(made)
+        graph, shapes = nnx.split(shapes_of(self.make, width, nnx.Rngs(params=0)))
         draw = lambda key: nnx.state(self.make(width, nnx.Rngs(params=key)))
         # Random numbers are slow to compile well, which few of them do not pay for.
         few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW

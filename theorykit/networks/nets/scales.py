@@ -9,7 +9,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Integer
 
-from theorykit.common.arguments import as_array, one_of, shown, size
+from theorykit.common.arguments import as_array, function, instance, one_of, shown, size
 from theorykit.common.keys import as_key
 
 PARAMETERISATIONS = ("ntk", "standard", "mup")
@@ -156,6 +156,21 @@ def checked_ids(x: Any, vocabulary: int) -> Integer[Array | np.ndarray, "..."]:
             f"token ids lie between 0 and {vocabulary - 1}, got {ids.min()} to {ids.max()}"
         )
     return x
+
+
+def shapes_of(make: Any, *arguments: Any) -> nnx.Module:
+    """Return the network that a function makes, with shapes in place of arrays.
+
+    **Raises:** `ValueError` if it is no function, or makes something else.
+    """
+    if isinstance(make, type) and not issubclass(make, nnx.Module):
+        raise ValueError(f"make is a function that makes a network, not the class {make.__name__}.")
+    function("make", make, "a function that makes a network")
+
+    def one() -> nnx.Module:
+        return instance("what make returns", make(*arguments), nnx.Module, "an nnx.Module")
+
+    return nnx.eval_shape(one)
 
 
 def count_parameters(network: nnx.Module) -> int:

@@ -7,7 +7,7 @@ import jax
 from flax import nnx
 from jaxtyping import Array, Key
 
-from theorykit.common.arguments import function, seed_numbers, shown
+from theorykit.common.arguments import seed_numbers
 from theorykit.common.keys import as_key
 from theorykit.networks.training._on_data import OnData
 from theorykit.networks.training._on_task import OnTask
@@ -34,18 +34,6 @@ def checked_problem(problem: Any) -> OnTask | OnData:
             f"fit(make, OnTask({name}(...)), optimizer)."
         )
     raise ValueError(f"problem is OnTask(task, ...) or OnData(x, y, ...), not {name}.")
-
-
-def made(make: Any) -> nnx.Module:
-    """Return one network, with shapes in place of arrays.
-
-    **Raises:** `ValueError` if `make` is no function, or returns something else.
-    """
-    function("make", make, "a function of nnx.Rngs that makes a network")
-    found = nnx.eval_shape(lambda: make(nnx.Rngs(0)))
-    if not isinstance(found, nnx.Module):
-        raise ValueError(f"make returns an nnx.Module, not {shown(found)}.")
-    return found
 
 
 def starting_state(start: Any) -> State | None:

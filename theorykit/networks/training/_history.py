@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int, Shaped
 
-from theorykit.common.arguments import as_array, as_path, shown, whole
+from theorykit.common.arguments import as_array, as_path, shown, size, whole
 from theorykit.common.folders import write_atomically
 
 
@@ -26,7 +26,7 @@ class History:
     ):
         steps = as_array("steps", steps, "buif")
         self.steps = np.asarray(
-            [whole("a number of steps", s, 0) for s in steps.ravel().tolist()], int
+            [size("a number of steps", s, 0) for s in steps.ravel().tolist()], int
         )
         if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str | bytes):
             raise ValueError(f"seeds are numbers, such as (0, 1), got {shown(seeds)}.")

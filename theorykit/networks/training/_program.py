@@ -10,8 +10,9 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Key
 
+from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import _stop
-from theorykit.networks.training._checks import check_network, made
+from theorykit.networks.training._checks import check_network
 from theorykit.networks.training._chunk import Chunk, Metrics, Stop
 from theorykit.networks.training._hashes import program_hash, stable_name, tree_hash
 from theorykit.networks.training._placement import Placement
@@ -57,7 +58,7 @@ class Program:
     @functools.cached_property
     def network(self) -> nnx.Module:
         """One network, with shapes in place of arrays."""
-        return made(self.make)
+        return shapes_of(self.make, nnx.Rngs(0))
 
     @functools.cached_property
     def arrays(self) -> Any:
