@@ -41,6 +41,10 @@ nb_execution_timeout = 600  # seconds a cell, on a crowded machine
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+# An alias of types is shown with what it stands for, which has no page here.
+nitpick_ignore_regex = [
+    ("py:class", r"(jaxtyping|pydantic|collections\.abc|theorykit\.results\._numbers)\..*")
+]
 autodoc_typehints = "none"  # the text says what an argument is
 add_module_names = False
 # A check is called by its name in lower case; autodoc would say "alias of Inequality".

@@ -11,29 +11,28 @@ that broadcast, in the dtype of their input.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-Array = Any
+from jaxtyping import Array, ArrayLike
 
 
 @runtime_checkable
 class Activation(Protocol):
     """The two dual functions that a kernel recursion asks of an activation."""
 
-    def dual(self, k11: Array, k12: Array, k22: Array) -> Array:
+    def dual(self, k11: ArrayLike, k12: ArrayLike, k22: ArrayLike) -> ArrayLike:
         """Return E[phi(u) phi(v)]."""
         ...
 
-    def dual_derivative(self, k11: Array, k12: Array, k22: Array) -> Array:
+    def dual_derivative(self, k11: ArrayLike, k12: ArrayLike, k22: ArrayLike) -> ArrayLike:
         """Return E[phi'(u) phi'(v)]."""
         ...
 
 
-def _angle(k11: Array, k12: Array, k22: Array) -> tuple[Array, Array, Array]:
+def _angle(k11, k12, k22) -> tuple[Array, Array, Array]:
     """Return (sin, cos, angle) of the correlation, and no NaN gradient at the ends.
 
     Below the resolution of the dtype the angle is zero: equal inputs get exactly

@@ -8,12 +8,11 @@ would get a wrong NTK.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-
-Array = Any
+from jaxtyping import Array, ArrayLike, Bool, Float
 
 
 class Tokens(NamedTuple):
@@ -26,24 +25,32 @@ class Tokens(NamedTuple):
     - `nngp_rows`, `ntk_rows`: their (R1, R2) entries at the tokens whose output is wanted.
     """
 
-    nngp: Array
-    ntk: Array | None
-    nngp_rows: Array
-    ntk_rows: Array | None
+    nngp: Float[Array, "tokens1 tokens2"]
+    ntk: Float[Array, "tokens1 tokens2"] | None
+    nngp_rows: Float[Array, "rows1 rows2"]
+    ntk_rows: Float[Array, "rows1 rows2"] | None
 
 
+@runtime_checkable
 class Attention(Protocol):
     """What a kernel recursion asks of an attention mechanism."""
 
     exact: ClassVar[bool]  # the step needs no draws: `weights` ignores its scores
 
-    def weights(self, scores: Array, allowed: Array) -> Array:
+    def weights(
+        self, scores: Float[Array, "*batch tokens"], allowed: Bool[Array, "..."]
+    ) -> Float[Array, "*batch tokens"]:
         """Return the weights of (..., T) scores, zero where not `allowed`."""
         ...
 
     def step(
-        self, a1: Array, a2: Array, tokens: Tokens, scale2: Array, ntk: bool
-    ) -> tuple[Array, Array | None]:
+        self,
+        a1: Float[Array, "rows1 draws tokens1"],
+        a2: Float[Array, "rows2 draws tokens2"],
+        tokens: Tokens,
+        scale2: Float[ArrayLike, ""],
+        ntk: bool,
+    ) -> tuple[Float[Array, "rows1 rows2"], Float[Array, "rows1 rows2"] | None]:
         """Return NNGP and NTK after the layer; see `Softmax.step`."""
         ...
 
@@ -123,7 +130,9 @@ class Softmax:
         return out[0], out[0] + out[-1] + (2 * s_rows + w_rows) * q[0] + s_rows * q[-1]
 
 
-def _centred(field: Array) -> tuple[Array, tuple[Array, Array]]:
+def _centred(
+    field: Float[Array, "t1 t2"],
+) -> tuple[Float[Array, "t1 t2"], tuple[Float[Array, " t1"], Float[Array, " t2"]]]:
     """Return `field - rows - columns` with small entries, and the rows and columns taken out."""
     rows = field.mean(1)
     columns = (field - rows[:, None]).mean(0)
@@ -166,7 +175,7 @@ def mechanism(attention: "str | Attention") -> Attention:
     **Raises:** `ValueError` for anything else; a class derived from one of them, too.
     """
     known = NAMES.get(attention) if isinstance(attention, str) else attention
-    if type(known) in {type(each) for each in NAMES.values()}:
+    if known is not None and type(known) in {type(each) for each in NAMES.values()}:
         return known
     raise ValueError(
         f"attention is one of {', '.join(map(repr, NAMES))}, got {attention!r}; kernels of other "

@@ -5,16 +5,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import activations, draws
 from theorykit.kernels.attention import Tokens, mechanism
 from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import State, add, attend, layer_norm, mlp, scores, visible
 
-Array = Any
 
-
-def embedded(f0: Array, ntk: bool) -> State:
+def embedded(f0: Float[Array, "inputs tokens rank"], ntk: bool) -> State:
     """Return the (n, T, n, T) state after the embedding, from its factor (n, T, r)."""
     nngp = jnp.einsum("iar,jbr->iajb", f0, f0)
     var = jnp.sum(f0**2, -1)
@@ -26,7 +25,9 @@ def normed(net: Any, z: State) -> State:
     return layer_norm(z) if net.layer_norm else z
 
 
-def normed_factor(net: Any, f0: Array) -> Array:
+def normed_factor(
+    net: Any, f0: Float[Array, "inputs tokens rank"]
+) -> Float[Array, "inputs tokens rank"]:
     """Return the factor of what the first attention sees."""
     if not net.layer_norm:
         return f0
@@ -42,7 +43,7 @@ def finish(net: Any, z: State, y: State) -> State:
     return add(y, m) if net.residual else m
 
 
-def rows_of(net: Any, mask: Array) -> Array:
+def rows_of(net: Any, mask: Bool[Array, "inputs tokens"]) -> Int[Array, "inputs rows"]:
     """Return (n, R): the tokens whose output is wanted in the top block."""
     n, t = mask.shape
     if net.readout == "last":
@@ -50,7 +51,9 @@ def rows_of(net: Any, mask: Array) -> Array:
     return jnp.broadcast_to(jnp.arange(t), (n, t))
 
 
-def read(net: Any, z: State, m1: Array, m2: Array) -> tuple[Array, Array | None]:
+def read(
+    net: Any, z: State, m1: Bool[Array, " tokens"], m2: Bool[Array, " tokens"]
+) -> tuple[Float[Array, "..."], Float[Array, "..."] | None]:
     """Apply the readout to the (R1, R2) tokens of a pair; its weights add the NNGP to the NTK."""
     if net.readout == "last":
         out = lambda k: k[0, 0]
@@ -61,7 +64,9 @@ def read(net: Any, z: State, m1: Array, m2: Array) -> tuple[Array, Array | None]
     return out(z.nngp), None if z.ntk is None else out(z.nngp + z.ntk)
 
 
-def factor_of(h: State, factor: Array | None, rank: int | None) -> tuple[Array, Array]:
+def factor_of(
+    h: State, factor: Float[Array, "inputs tokens r"] | None, rank: int | None
+) -> tuple[Float[Array, "inputs tokens rank"], Float[Array, ""]]:
     """Return the factor (n, T, r) of a set's covariance and the trace it leaves out."""
     if factor is not None:
         return factor, jnp.zeros((), factor.dtype)
@@ -162,7 +167,9 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     return jax.lax.map(out, (*pairs, nngp, ntk)), left
 
 
-def on_diagonal(nngp: Array, var: Array, same: Array) -> Array:
+def on_diagonal(
+    nngp: Float[Array, "rows1 rows2"], var: Float[Array, " rows1"], same: Bool[Array, ""]
+) -> Float[Array, "rows1 rows2"]:
     """Put the variances on the diagonal where a pair is twice the `same` input.
 
     They are equal but for rounding, which the angle of two equal tokens would magnify.

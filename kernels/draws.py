@@ -14,14 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
+from jaxtyping import Array, Float
 
-Array = Any
 SAMPLERS = ("independent", "sobol")
 MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
 
 
-def factor(sigma: Array, rank: int | None = None) -> tuple[Array, Array]:
+def factor(
+    sigma: Float[Array | np.ndarray, "n n"], rank: int | None = None
+) -> tuple[Float[Array, "n rank"], Float[Array, ""]]:
     """Factor a positive semidefinite matrix as `F F^T` by pivoted Cholesky.
 
     Works for singular matrices: a pivot below rounding ends the rank, its column is zero.
@@ -73,7 +75,9 @@ def _sobol_bits(dimension: int, draws: int) -> np.ndarray:
     return np.minimum(np.floor(points * 2.0**32), 2.0**32 - 1).astype(np.uint32)
 
 
-def normals(key: Array, shape: tuple[int, ...], dtype: Any, sampler: str = "independent") -> Array:
+def normals(
+    key: Any, shape: tuple[int, ...], dtype: Any, sampler: str = "independent"
+) -> Float[Array, "draws ..."]:
     """Draw standard normal scores, `shape[0]` of them, from one key.
 
     **Arguments:**
@@ -84,7 +88,7 @@ def normals(key: Array, shape: tuple[int, ...], dtype: Any, sampler: str = "inde
     - `sampler`: "independent", or "sobol": scrambled Sobol points (scipy) under a random digital
       shift, an unbiased estimate with a smaller error for smooth functions.
 
-    **Raises:** `ValueError` for unknown sampler, or more dimensions than Sobol points have.
+    **Raises:** `ValueError` for an unknown sampler, or more dimensions than Sobol points have.
     """
     if sampler == "independent":
         return jax.random.normal(key, shape, dtype)
@@ -100,8 +104,8 @@ def normals(key: Array, shape: tuple[int, ...], dtype: Any, sampler: str = "inde
 
 
 def blocks(
-    key: Array, count: int, shape: tuple[int, ...], dtype: Any, sampler: str = "independent"
-) -> Callable[[Array], Array]:
+    key: Any, count: int, shape: tuple[int, ...], dtype: Any, sampler: str = "independent"
+) -> Callable[[Any], Float[Array, "size ..."]]:
     """Return a function of a block number `b < count` that gives that block of draws.
 
     The numbers depend on the key and `b` alone; whether they are kept or drawn again
@@ -124,7 +128,12 @@ def blocks(
     return lambda b: kept[b]
 
 
-def conditional(s11: Array, s12: Array, s22: Array, u: Array) -> Array:
+def conditional(
+    s11: Float[Array | np.ndarray, "tokens tokens"],
+    s12: Float[Array | np.ndarray, "tokens tokens"],
+    s22: Float[Array | np.ndarray, "tokens tokens"],
+    u: Float[Array | np.ndarray, "*draws 2 tokens tokens"],
+) -> Float[Array, "*draws 2 tokens tokens"]:
     """Turn normals into score draws of two inputs by the two-step sampler of appendix D.
 
     First `S(X1) = L1 U1 L1^T`, then `S(X2)` from its law given `S(X1)`. The paper's `H`

@@ -8,19 +8,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, size
 from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.result import Kernel
 
-Array = Any
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
 
 
 def empirical(
     network: Any,
-    x1: Array,
-    x2: Array | None = None,
+    x1: Shaped[ArrayLike, "inputs1 ..."],
+    x2: Shaped[ArrayLike, "inputs2 ..."] | None = None,
     *,
     get: tuple[str, ...] | str = ("nngp", "ntk"),
     groups: bool | Callable[[tuple], str] | None = None,
@@ -52,8 +52,8 @@ def empirical(
     `ntk` is a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and
     `grad`.
 
-    **Raises:** `ValueError` for no network, no inputs, NaN or infinity in an input, a block below
-    1, unknown names, a group that is no string.
+    **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
+    block below 1, unknown names, a group that is no string.
     """
     from flax import nnx
 
@@ -109,7 +109,7 @@ def _kernels(graph, names, get, outputs, block, weights, rest, x1, x2=None):
 _compiled = jax.jit(_kernels, static_argnums=(0, 1, 2, 3, 4))
 
 
-def _checked(name: str, x: Any) -> Array:
+def _checked(name: str, x: Any) -> Any:
     x = as_array(name, x)
     if x.ndim < 1 or len(x) == 0:
         raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")
@@ -118,14 +118,16 @@ def _checked(name: str, x: Any) -> Array:
     return x
 
 
-def _table(out: Array, outputs: str) -> Array:
+def _table(out: Float[Array, "..."], outputs: str) -> Float[Array, "... k"]:
     """Return outputs (..., k): k is the axis that is averaged over, of size 1 for "full"."""
     if out.ndim == 0 or outputs == "full":
         return out[..., None]
     return out
 
 
-def _outputs(apply: Callable, weights: Any, x: Array, block: int | None) -> Array:
+def _outputs(
+    apply: Callable, weights: PyTree, x: Array, block: int | None
+) -> Float[Array, "rows k"]:
     """Return the outputs of all inputs, of shape (inputs x other axes, k)."""
     f = jax.lax.map(lambda x: apply(weights, x), x, batch_size=min(len(x), block or 64))
     return f.reshape(-1, f.shape[-1])
@@ -206,7 +208,9 @@ def _tangent(
     return jax.tree.map(assemble, tiles)
 
 
-def _blocks(x: Array, block: int) -> Array:
+def _blocks(
+    x: Shaped[Array | np.ndarray, "inputs ..."], block: int
+) -> Shaped[Array, "blocks {block} ..."]:
     """Return (blocks, block, ...) with the first input repeated where the last block is short."""
     short = -len(x) % block
     x = jnp.concatenate([jnp.asarray(x), jnp.broadcast_to(x[:1], (short, *x.shape[1:]))])

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
@@ -19,7 +20,6 @@ from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import fill
 from theorykit.kernels.result import Kernel
 
-Array = Any
 CHUNKS = 20  # parts that a long list of pairs is done in, for the progress bar
 SPECTRUM = 1024  # rows up to which the smallest eigenvalue is looked for
 _block = jax.jit(joint_block, static_argnames=("plan", "first"))
@@ -32,7 +32,12 @@ def placed(net: Any) -> bool:
     return not (known(net.positions) and float(net.positions) == 0.0)
 
 
-def embed(net: Any, x: Array, mask: Array, positions: bool) -> Array:
+def embed(
+    net: Any,
+    x: Float[Array, "inputs tokens features"],
+    mask: Bool[Array, "inputs tokens"],
+    positions: bool,
+) -> Float[Array, "inputs tokens rank"]:
     """Return the factor (n, T, r) of the covariance `x x' / d + positions^2 I`."""
     n, t, d = x.shape
     f = x / np.sqrt(d)
@@ -62,6 +67,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
     """
     n, t = mask.shape
     values: Any
+    factor: Array | None
     f0 = embed(net, x, mask, positions)
     rank = f0.shape[-1]
     one_token = net.readout == "last" and form[-1] == "joint" and not plan.exact
@@ -112,7 +118,7 @@ _quick = jax.jit(
 )
 
 
-def assemble(values: Array, n: int, n1: int) -> Array:
+def assemble(values: Float[Array, "pairs ..."], n: int, n1: int) -> Float[Array, "..."]:
     """Return the kernel matrix of which `values` are the pairs."""
     if n1 < n:
         tokens = values.shape[1:]

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
 from theorykit.kernels.attention import Attention, mechanism
@@ -21,7 +22,6 @@ from theorykit.kernels.inputs import known
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State, scores, visible
 
-Array = Any
 PANELS = 8  # panels of a symmetric product: 9/16 of it is computed, in products of fair size
 BLOCK = 2**24  # entries of a block of features: long products
 
@@ -38,14 +38,14 @@ def tiling(n: int, n1: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]
     return cuts, [(i, j) for i in range(k) for j in range(i, k)]
 
 
-def zeros(n: int, n1: int, dtype: Any) -> list[Array]:
+def zeros(n: int, n1: int, dtype: Any) -> list[Float[Array, "..."]]:
     """Return zeros for the sums over draws, one array a pair of panels."""
     panels, pairs = tiling(n, n1)
     size = lambda i: panels[i][1] - panels[i][0]
     return [jnp.zeros((size(i), size(j)), dtype) for i, j in pairs]
 
 
-def matrix(tiles: list[Array], n: int, n1: int) -> Array:
+def matrix(tiles: list[Float[Array, "..."]], n: int, n1: int) -> Float[Array, "rows columns"]:
     """Return the matrix that the tiles are of."""
     if n1 < n:
         return tiles[0]
@@ -59,8 +59,14 @@ def matrix(tiles: list[Array], n: int, n1: int) -> Array:
 
 
 def features(
-    attends: Attention, f: Array, f_row: Array, allowed: Array, u: Array, scale: Array, ntk: bool
-) -> tuple[Array, Array | None]:
+    attends: Attention,
+    f: Float[Array, "inputs tokens rank"],
+    f_row: Float[Array, "inputs rank"],
+    allowed: Bool[Array, "inputs tokens"],
+    u: Float[Array, "draws rank rank"],
+    scale: Any,
+    ntk: bool,
+) -> tuple[Float[Array, "inputs features"], Float[Array, "inputs products"] | None]:
     """Return feature vectors of inputs in a block of draws.
 
     **Arguments:**
@@ -175,4 +181,4 @@ def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
     w = None if ntk is None else s
     before = State(s, w, var[one, last[one]][:, None], var[two, last[two]])
     after = finish(net, before, y)
-    return after.nngp, None if ntk is None else after.nngp + after.ntk
+    return after.nngp, None if after.ntk is None else after.nngp + after.ntk

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from theorykit.common.arguments import as_array, real, shown
-
-Array = Any
 
 
 def known(*arrays: Any) -> bool:
@@ -45,13 +44,13 @@ class Inputs(NamedTuple):
     - `lengths`: T of `x1` and of `x2` as given, before padding or trimming.
     """
 
-    x: Array
-    mask: Array
+    x: Float[Array | np.ndarray, "inputs tokens features"]
+    mask: Bool[Array | np.ndarray, "inputs tokens"]
     n1: int
     lengths: tuple[int, int]
 
 
-def _tokens(name: str, x: Any) -> Array:
+def _tokens(name: str, x: Any) -> Any:
     x = as_array(name, x)
     kept = jnp.issubdtype(x.dtype, jnp.floating)
     x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
@@ -62,7 +61,7 @@ def _tokens(name: str, x: Any) -> Array:
     return x
 
 
-def _mask(name: str, mask: Any, x: Array) -> Array:
+def _mask(name: str, mask: Any, x: Any) -> Any:
     if mask is None:
         return np.ones(x.shape[:2], bool)
     mask = as_array(name, mask)
@@ -85,7 +84,7 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     Trailing tokens that are padding in every input are dropped, so that they cost nothing
     and change no draw.
 
-    **Raises:** `ValueError` for wrong rank or feature size, a mask of another shape or kind, an
+    **Raises:** `ValueError` for a wrong rank or feature size, a mask of another shape or kind, an
     input without a real token, NaN or infinity at a real token.
     """
     x1 = _tokens("x1", x1)

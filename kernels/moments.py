@@ -1,7 +1,7 @@
 """Mean and spread of independent estimates, one after the other."""
 
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,31 +12,31 @@ class Moments(NamedTuple):
     """The mean of independent estimates and the sum of their squared deviations from it.
 
     **Fields:** `mean`, a pytree of arrays like one estimate; `squares`, the same or None while
-    there is one estimate; `count`, how many there are. Both are updated as by Welford (1962),
+    there is one estimate; `number`, how many there are. Both are updated as by Welford (1962),
     without the cancellation between two sums. The arrays that were there before are given up.
     """
 
     mean: PyTree
     squares: PyTree = None
-    count: int = 1
+    number: int = 1
 
-    def add(self, value: PyTree) -> Self:
+    def add(self, value: PyTree) -> "Moments":
         """Return the moments with one more estimate."""
-        mean, squares = _add(self.mean, self._squares(), value, self.count + 1)
-        return self._replace(mean=mean, squares=squares, count=self.count + 1)
+        mean, squares = _add(self.mean, self._squares(), value, self.number + 1)
+        return self._replace(mean=mean, squares=squares, number=self.number + 1)
 
-    def moved(self, mean: PyTree) -> Self:
+    def moved(self, mean: PyTree) -> "Moments":
         """Return the moments with one more estimate, of which the mean after it is known."""
-        # The estimate is count * mean - (count - 1) * the mean before: it lies count times the
-        # step of the mean away from that one, and (count - 1) / count of its square is added.
-        n = self.count + 1
+        # The estimate is n * mean - (n - 1) * the mean before: it lies n times the
+        # step of the mean away from that one, and (n - 1) / n of its square is added.
+        n = self.number + 1
         step = lambda s, new, old: s + n * (n - 1) * (new - old) ** 2
         squares = jax.tree.map(step, self._squares(), mean, self.mean)
-        return self._replace(mean=mean, squares=squares, count=n)
+        return self._replace(mean=mean, squares=squares, number=n)
 
     def stderr(self) -> PyTree:
         """Return the standard errors of the mean; None while there is one estimate."""
-        return None if self.squares is None else standard_error(self.squares, self.count)
+        return None if self.squares is None else standard_error(self.squares, self.number)
 
     def _squares(self) -> PyTree:
         return jax.tree.map(jnp.zeros_like, self.mean) if self.squares is None else self.squares

@@ -9,20 +9,23 @@ defined. Cost and memory grow quickly: for a few inputs of two to four tokens.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import whole
 from theorykit.kernels import blocks
 from theorykit.kernels.attention import Attention, Softmax, mechanism
-from theorykit.kernels.inputs import lay_out, wanted
+from theorykit.kernels.inputs import Inputs, lay_out, wanted
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
-Array = Any
 POINTS = 2**18  # most points of an integral
 
 
-def gaussian_points(dimension: int, order: int, points: int = POINTS) -> tuple[Array, Array]:
+def gaussian_points(
+    dimension: int, order: int, points: int = POINTS
+) -> tuple[Float[np.ndarray, "nodes {dimension}"], Float[np.ndarray, " nodes"]]:
     """Return nodes (N, dimension) and weights (N,) for a standard normal expectation.
 
     **Arguments:**
@@ -50,7 +53,9 @@ def gaussian_points(dimension: int, order: int, points: int = POINTS) -> tuple[A
     return ndtri(np.clip(u, 1e-16, 1 - 1e-16)), np.full(1 << log2, 0.5**log2)
 
 
-def _weights(softmax: bool, scores: Array) -> tuple[Array, Array]:
+def _weights(
+    softmax: bool, scores: Float[np.ndarray, "draws tokens"]
+) -> tuple[Float[np.ndarray, "draws tokens"], Float[np.ndarray, "draws tokens tokens"]]:
     """Return weights (N, T) and their Jacobians (N, T, T) in the scores."""
     eye = np.eye(scores.shape[-1])
     if not softmax:
@@ -61,15 +66,18 @@ def _weights(softmax: bool, scores: Array) -> tuple[Array, Array]:
 
 
 def attention_step(
-    nngp: Array,
-    ntk: Array,
+    nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
+    ntk: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
     *,
     attention: str | Attention = "softmax",
     score_scale: float = 1.0,
-    mask: Array | None = None,
+    mask: Bool[Array | np.ndarray, "inputs tokens"] | None = None,
     causal: bool = False,
     order: int = 24,
-) -> tuple[Array, Array]:
+) -> tuple[
+    Float[np.ndarray, "inputs tokens inputs tokens"],
+    Float[np.ndarray, "inputs tokens inputs tokens"],
+]:
     """Carry token kernels of a set of inputs through one attention layer.
 
     **Arguments:**
@@ -136,7 +144,13 @@ def attention_step(
     return out, tangent
 
 
-def _integrand(softmax: bool, scores: Array, s: Array, w: Array, split: int) -> Array:
+def _integrand(
+    softmax: bool,
+    scores: Float[np.ndarray, "draws both"],
+    s: Float[np.ndarray, "t1 t2"],
+    w: Float[np.ndarray, "t1 t2"],
+    split: int,
+) -> Float[np.ndarray, "draws 4"]:
     """Return (N, 4): A1 S A2', A1 W A2', and the score terms Q(S), Q(W) of two rows."""
     a1, j1 = _weights(softmax, scores[:, :split])
     a2, j2 = _weights(softmax, scores[:, split:])
@@ -145,7 +159,7 @@ def _integrand(softmax: bool, scores: Array, s: Array, w: Array, split: int) -> 
     return np.stack([*values, *(np.einsum("nkl,kl->n", moved, k) for k in (s, w))], -1)
 
 
-def positive_semidefinite(name: str, matrix: Array) -> None:
+def positive_semidefinite(name: str, matrix: Float[Array | np.ndarray, "n n"]) -> None:
     """Check a covariance.
 
     **Raises:** `ValueError` if it is not symmetric or has an eigenvalue below rounding, with that
@@ -169,12 +183,12 @@ def positive_semidefinite(name: str, matrix: Array) -> None:
 
 def kernel(
     network: Any,
-    x1: Array,
-    x2: Array | None = None,
+    x1: Real[ArrayLike, "inputs1 tokens1 features"],
+    x2: Real[ArrayLike, "inputs2 tokens2 features"] | None = None,
     *,
     get: tuple[str, ...] | str = ("nngp", "ntk"),
-    mask1: Array | None = None,
-    mask2: Array | None = None,
+    mask1: Bool[ArrayLike, "inputs1 tokens1"] | None = None,
+    mask2: Bool[ArrayLike, "inputs2 tokens2"] | None = None,
     order: int = 24,
 ) -> Kernel:
     """Return the kernels of an `InfiniteTransformer`, computed without random numbers.
@@ -199,19 +213,21 @@ def kernel(
     return Kernel(**values, draw="oracle")
 
 
-def _recursion(net: Any, inputs: Any, order: int) -> tuple[Array, Array]:
+def _recursion(net: Any, inputs: Inputs, order: int) -> tuple[np.ndarray, np.ndarray]:
     x, mask, n1, _ = inputs
     n, t, d = x.shape
     nngp = np.einsum("iac,jbc->iajb", x, x) / d
     real = mask[:, :, None, None] & mask
     nngp = (nngp + float(net.positions) ** 2 * np.eye(t)[None, :, None]) * real
     ntk = nngp
-    state = lambda s, w: State(
-        s, w, np.einsum("iaia->ia", s)[:, :, None, None], np.einsum("iaia->ia", s)
-    )
+
+    def state(s, w):
+        var = np.einsum("iaia->ia", s)
+        return State(*map(jnp.asarray, (s, w, var[:, :, None, None], var)))
+
     for _ in range(net.depth):
         z = state(nngp, ntk)
-        h = blocks.normed(net, z)
+        h: Any = blocks.normed(net, z)
         y = attention_step(
             h.nngp,
             h.ntk,

@@ -57,12 +57,12 @@ class Queries(NamedTuple):
 class Layer(NamedTuple):
     """A layer's draws, the same for all pairs, and where it stands.
 
-    **Fields:** `source`, which gives one of `count` blocks of `size` draws; `first`, whether NNGP
+    **Fields:** `source`, which gives one of `blocks` blocks of `size` draws; `first`, whether NNGP
     and NTK are still equal; `top`, whether it is the last.
     """
 
     source: Callable[[Any], Float[Array, "size ..."]]
-    count: int
+    blocks: int
     size: int
     first: bool
     top: bool
@@ -87,7 +87,7 @@ def attend_pair(
     """
     attends = mechanism(net.attention)
     r1, r2 = queries.rows
-    at_rows = lambda k: None if k is None else k[r1][:, r2]
+    at_rows: Any = lambda k: None if k is None else k[r1][:, r2]
     s, w = h.z12.nngp, None if layer.first else h.z12.ntk
     tokens = Tokens(s, w, at_rows(s), at_rows(w))
     scale2 = jnp.asarray(net.score_scale, s.dtype) ** 2
@@ -112,7 +112,7 @@ def attend_pair(
     zero = jnp.zeros((r1.size, r2.size), s.dtype)
     ones = jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)
     own = ones if layer.top else (zero, zero)
-    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), layer.count)
+    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), layer.blocks)
     v1, v2 = own if layer.top else map(jnp.diagonal, own)
     z12 = State(on_diagonal(s, v1, queries.same), w, v1[:, None], v2)
     if layer.top:
@@ -181,7 +181,8 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
                 m1, m2 = mask[i], mask[j]
                 done = on.map(partial(finish, net), y)
                 on = Pair(hide(done.z12, m1, m2), hide(done.z11, m1, m1), hide(done.z22, m2, m2))
-        s, w = (None if k is None else k[rows[0]][:, rows[1]] for k in on.z12[:2])
+        at_rows: Any = lambda k: None if k is None else k[rows[0]][:, rows[1]]
+        s, w = map(at_rows, on.z12[:2])
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
         return read(net, finish(net, before, y), mask[i], mask[j])
 

@@ -2,13 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
+from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array, number
 from theorykit.kernels.inputs import known
-
-Array = Any
+from theorykit.kernels.result import Kernel
 
 
 class Prediction(NamedTuple):
@@ -23,11 +24,11 @@ class Prediction(NamedTuple):
     - `condition`: condition number of the matrix that was inverted.
     """
 
-    mean: Array
-    covariance: Array | None
-    alpha: Array
+    mean: Float[Array, "test ..."]
+    covariance: Float[Array, "test test"] | None
+    alpha: Float[Array, "train ..."]
     jitter: float
-    condition: Array
+    condition: Float[Array, ""]
 
 
 def _number(name: str, value: Any) -> None:
@@ -36,7 +37,13 @@ def _number(name: str, value: Any) -> None:
 
 
 def _system(k, y, k_test, jitter=0.0):
-    """Return the arrays of a regression and the spectrum of its kernel, all checked."""
+    """Return the arrays of a regression and the spectrum of its kernel, all checked.
+
+    The spectrum is constant to JAX: eigenvectors of a repeated eigenvalue have no derivative, but
+    what is solved with them has.
+    """
+    for name, array in (("training kernel", k), ("test kernel", k_test)):
+        _array(name, array)
     k = jnp.asarray(as_array("the training kernel", k))
     y = jnp.asarray(as_array("targets", y))
     k_test = jnp.asarray(as_array("the test kernel", k_test))
@@ -55,7 +62,7 @@ def _system(k, y, k_test, jitter=0.0):
         raise ValueError(f"the training kernel is float32 or float64, got {k.dtype}")
     for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
         _finite(name, array)
-    values, vectors = jnp.linalg.eigh((k + k.T) / 2)
+    values, vectors = jnp.linalg.eigh(jax.lax.stop_gradient((k + k.T) / 2))
     slack = 100 * k.shape[0] * float(jnp.finfo(k.dtype).eps)
     if known(k, values):
         slack *= float(jnp.abs(values).max())
@@ -70,6 +77,13 @@ def _system(k, y, k_test, jitter=0.0):
     return k, y, k_test, values, vectors, slack
 
 
+def _array(name: str, kernel: Any) -> None:
+    if isinstance(kernel, Kernel):
+        raise ValueError(f"the {name} is an array: give the field nngp or ntk of the Kernel")
+    if kernel is None:
+        raise ValueError(f"the {name} is an array, got None: was this kernel asked for?")
+
+
 def _finite(name: str, array: Array) -> None:
     if known(array) and not bool(jnp.isfinite(array).all()):
         raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
@@ -79,19 +93,40 @@ def _solve(k, y, k_test, noise, jitter, name):
     _number(name, noise)
     _number("jitter", jitter)
     k, y, k_test, values, vectors, slack = _system(k, y, k_test, jitter)
-    shifted = values + noise + jitter
+    symmetric = (k + k.T) / 2
+    # The eigenvalues again, as they change with the kernel.
+    moving = jnp.einsum("pi,pq,qi->i", vectors, symmetric, vectors)
+    shifted = values + (moving - jax.lax.stop_gradient(moving)) + noise + jitter
     if known(shifted) and float(shifted[0]) <= (slack if noise + jitter == 0 else 0.0):
+        smallest, given = float(values[0]), float(noise + jitter)
         raise ValueError(
             "the training kernel is singular to rounding (smallest eigenvalue "
-            f"{float(values[0]):.3g}); give a {name} or a jitter above 0"
+            f"{smallest:.3g}); give a {name} or a jitter above "
+            + (f"{-smallest:.2g}, got {given:.3g} in all" if given else f"{max(-smallest, 0):.2g}")
         )
-    inverse = lambda b: vectors @ ((vectors.T @ b) / shifted.reshape(-1, *[1] * (b.ndim - 1)))
+
+    def matvec(b):
+        return symmetric @ b + (noise + jitter) * b
+
+    def solve(_, b):
+        scales = jax.lax.stop_gradient(shifted).reshape(-1, *[1] * (b.ndim - 1))
+        return vectors @ ((vectors.T @ b) / scales)
+
+    def inverse(b):
+        b = b.astype(jnp.result_type(b, shifted))
+        return jax.lax.custom_linear_solve(matvec, b, solve, symmetric=True)
+
     condition = jnp.max(jnp.abs(shifted)) / jnp.min(jnp.abs(shifted))
     return k_test, inverse(y), inverse, condition
 
 
 def ridge(
-    k_train: Array, y: Array, k_test: Array, *, ridge: Any, jitter: float = 0.0
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    *,
+    ridge: Any,
+    jitter: Any = 0.0,
 ) -> Prediction:
     """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
 
@@ -103,18 +138,24 @@ def ridge(
     - `ridge`: kappa >= 0.
     - `jitter`: added to the diagonal as well, and reported; nothing is added unasked.
 
-    **Returns:** `Prediction` without a covariance. Works under `jit` and `grad`; values are then
-    not checked.
+    **Returns:** `Prediction` without a covariance. Works under `jit`, `vmap` and `grad`, where
+    eigenvalues are equal too; values are then not checked.
 
     **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
     positive semidefinite, or one that is singular with no ridge.
     """
-    k_test, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
-    return Prediction(k_test @ alpha, None, alpha, jitter, condition)
+    cross, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
+    return Prediction(cross @ alpha, None, alpha, jitter, condition)
 
 
 def gp_posterior(
-    k_train: Array, y: Array, k_test: Array, k_test_test: Array, *, noise: Any, jitter: float = 0.0
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    k_test_test: Float[ArrayLike, "test test"],
+    *,
+    noise: Any,
+    jitter: Any = 0.0,
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
@@ -128,21 +169,25 @@ def gp_posterior(
 
     **Raises:** `ValueError` as `ridge`.
     """
-    k_test_test = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
-    k_test, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
-    if k_test_test.shape != (k_test.shape[0],) * 2:
+    own = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
+    cross, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
+    if own.shape != (cross.shape[0],) * 2:
         raise ValueError(
-            f"the kernel of the test inputs has shape {(k_test.shape[0],) * 2}, "
-            f"got {k_test_test.shape}"
+            f"the kernel of the test inputs has shape {(cross.shape[0],) * 2}, got {own.shape}"
         )
-    _finite("kernel of the test inputs", k_test_test)
-    covariance = k_test_test - k_test @ inverse(k_test.T)
-    return Prediction(k_test @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
+    _finite("kernel of the test inputs", own)
+    covariance = own - cross @ inverse(cross.T)
+    return Prediction(cross @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
 
 
 def gradient_flow(
-    k_train: Array, y: Array, k_test: Array, *, time: Any, learning_rate: float = 1.0
-) -> Array:
+    k_train: Float[ArrayLike, "train train"],
+    y: Real[ArrayLike, "train ..."],
+    k_test: Float[ArrayLike, "test train"],
+    *,
+    time: Any,
+    learning_rate: Any = 1.0,
+) -> Float[Array, "test ..."]:
     """Mean prediction of a linearised network after gradient flow on the squared error.
 
     Of the loss mean((f - y)^2) / 2, from f = 0: what is left of the error along an eigenvector of
@@ -156,28 +201,74 @@ def gradient_flow(
     - `time`: training time, None for its end.
     - `learning_rate`: step size that the time is counted in.
 
-    **Returns:** (P*,) or (P*, outputs).
+    **Returns:** (P*,) or (P*, outputs). Works under `jit`, `vmap` and `grad`; its second derivative
+    in the kernel is NaN where eigenvalues are equal.
 
-    **Raises:** `ValueError` as `ridge`; a negative time or step; a singular kernel with
+    **Raises:** `ValueError` as `ridge`; for a negative time or step; a singular kernel with
     `time=None`.
     """
     if time is not None:
         _number("time", time)
     _number("learning_rate", learning_rate)
-    k_train, y, k_test, values, vectors, slack = _system(k_train, y, k_test)
+    k, targets, cross, values, vectors, slack = _system(k_train, y, k_test)
     if time is None and known(values) and float(values[0]) <= slack:
         raise ValueError(
             "the training kernel is singular to rounding (smallest eigenvalue "
             f"{float(values[0]):.3g}), so training has no end; give a time"
         )
-    columns = y.reshape(y.shape[0], -1)
+    columns = targets.reshape(len(targets), -1)
     if time is None:
-        alpha = cho_solve(cho_factor(k_train), columns)
+        alpha = cho_solve(cho_factor(k), columns)
+        mean = cross @ alpha
     else:
-        # What is learned along an eigenvector, over its eigenvalue; nothing where that is 0 or,
-        # by rounding, below: the test kernel has no part there either.
-        positive = values > 0
-        rates = jnp.where(positive, values, 1.0)
-        learned = jnp.where(positive, -jnp.expm1(-rates * (time * learning_rate / y.size)), 0.0)
-        alpha = vectors @ ((learned / rates)[:, None] * (vectors.T @ columns))
-    return (k_test @ alpha).reshape(k_test.shape[0], *y.shape[1:])
+        mean = _flow(k, cross, columns, time * learning_rate / columns.size, values, vectors)
+    return mean.reshape(len(cross), *targets.shape[1:])
+
+
+@jax.custom_jvp
+def _flow(k, cross, columns, time, values, vectors):
+    """Return `cross f(k) columns` for f(l) = (1 - exp(-l time)) / l, from the spectrum of `k`."""
+    del k
+    # What is learned along an eigenvector, over its eigenvalue; nothing where that is 0 or,
+    # by rounding, below: the test kernel has no part there either.
+    positive = values > 0
+    rates = jnp.where(positive, values, 1.0)
+    learned = jnp.where(positive, -jnp.expm1(-rates * time), 0.0)
+    return cross @ (vectors @ ((learned / rates)[:, None] * (vectors.T @ columns)))
+
+
+@_flow.defjvp
+def _flow_jvp(primals, tangents):
+    """Differentiate a function of a matrix by divided differences (Daleckii and Krein)."""
+    _, cross, columns, time, values, vectors = primals
+    dk, dcross, dcolumns, dtime, _, _ = tangents
+    modes = vectors.T @ columns
+    z = jnp.maximum(values, 0.0) * time
+    # A change of the test kernel may reach eigenvalues of 0, where f is the time.
+    f = time * _learned(z)[:, None]
+    dk = vectors.T @ ((dk + dk.T) / 2) @ vectors
+    change = time**2 * (_learned_difference(z) * dk) @ modes + f * (vectors.T @ dcolumns)
+    change = change + dtime * jnp.exp(-z)[:, None] * modes
+    slope = cross @ (vectors @ change) + dcross @ (vectors @ (f * modes))
+    return _flow(*primals), slope
+
+
+def _learned(z):
+    """Return (1 - exp(-z)) / z for z >= 0."""
+    return jnp.where(z > 0, -jnp.expm1(-z) / jnp.where(z > 0, z, 1.0), 1.0)
+
+
+def _learned_difference(z):
+    """Return the divided differences of `_learned` between all pairs of z >= 0."""
+    low, high = jnp.minimum(z[:, None], z), jnp.maximum(z[:, None], z)
+    large = (jnp.exp(-low) * _learned(high - low) - _learned(low)) / jnp.where(high > 0, high, 1.0)
+    # The series about 0, where the differences above cancel.
+    low, near = jnp.minimum(low, 0.5), jnp.minimum(high, 0.5)
+    power, monomial, factorial = jnp.ones_like(low), jnp.ones_like(low), 2.0
+    small = jnp.full_like(low, -0.5)
+    for n in range(2, 15):
+        power = power * low
+        monomial = near * monomial + power
+        factorial *= n + 1
+        small = small + (-1) ** n * monomial / factorial
+    return jnp.where(high < 0.5, small, large)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Activation
 from theorykit.kernels.attention import Attention, Tokens, mechanism
-
-Array = Any
 
 
 class State(NamedTuple):
@@ -27,13 +27,13 @@ class State(NamedTuple):
     - `var1`, `var2`: variances of row and column tokens, to broadcast against `nngp`.
     """
 
-    nngp: Array
-    ntk: Array | None
-    var1: Array
-    var2: Array
+    nngp: Float[Array, "..."]
+    ntk: Float[Array, "..."] | None
+    var1: Float[Array, "..."]
+    var2: Float[Array, "..."]
 
 
-def mlp(state: State, phi: Activation, sigma_w: Array, sigma_b: Array) -> State:
+def mlp(state: State, phi: Activation, sigma_w: Any, sigma_b: Any) -> State:
     """Carry a state through `sigma_w phi(z) W / sqrt(D) + sigma_b b` (capture paper, A.3)."""
     w2, b2 = sigma_w**2, sigma_b**2
     nngp = b2 + w2 * phi.dual(state.var1, state.nngp, state.var2)
@@ -62,7 +62,9 @@ def add(a: State, b: State) -> State:
     return State(a.nngp + b.nngp, ntk, a.var1 + b.var1, a.var2 + b.var2)
 
 
-def visible(mask: Array, causal: bool) -> Array:
+def visible(
+    mask: Bool[Array | np.ndarray, "inputs tokens"], causal: bool
+) -> Bool[Array, "inputs tokens tokens"]:
     """Return which tokens a token may see.
 
     **Arguments:**
@@ -73,11 +75,16 @@ def visible(mask: Array, causal: bool) -> Array:
     **Returns:** (n, T, T) booleans; no row and no column of a padded token is visible.
     """
     t = mask.shape[-1]
-    allowed = mask[:, :, None] & mask[:, None, :]
+    allowed = jnp.asarray(mask[:, :, None] & mask[:, None, :])
     return allowed & jnp.tril(jnp.ones((t, t), bool)) if causal else allowed
 
 
-def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
+def scores(
+    f: Float[Array, "inputs tokens rank"],
+    f_rows: Float[Array, "inputs rows rank"],
+    u: Float[Array | np.ndarray, "draws rank rank"],
+    scale: Any,
+) -> Float[Array, "inputs rows draws tokens"]:
     """Return score draws `scale F_rows U F^T`.
 
     **Arguments:**
@@ -100,16 +107,18 @@ def scores(f: Array, f_rows: Array, u: Array, scale: Array) -> Array:
 
 def attend(
     attention: str | Attention,
-    nngp: Array,
-    ntk: Array | None,
-    u: Array,
+    nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
+    ntk: Float[Array | np.ndarray, "inputs tokens inputs tokens"] | None,
+    u: Float[Array | np.ndarray, "draws rank rank"],
     *,
     tangent: bool = True,
-    score_scale: Array = 1.0,
-    mask: Array | None = None,
+    score_scale: Any = 1.0,
+    mask: Bool[Array | np.ndarray, "inputs tokens"] | None = None,
     causal: bool = False,
-    factor: Array | None = None,
-) -> tuple[Array, Array | None]:
+    factor: Float[Array | np.ndarray, "inputs tokens rank"] | None = None,
+) -> tuple[
+    Float[Array, "inputs tokens inputs tokens"], Float[Array, "inputs tokens inputs tokens"] | None
+]:
     """Carry the kernels of a set of inputs through one attention layer, with joint draws.
 
     **Arguments:**
@@ -130,31 +139,33 @@ def attend(
     **Raises:** `ValueError` for another mechanism.
     """
     attends = mechanism(attention)
-    nngp, ntk = jnp.asarray(nngp), None if ntk is None else jnp.asarray(ntk)
-    n, t = nngp.shape[:2]
+    s_in, w_in = jnp.asarray(nngp), None if ntk is None else jnp.asarray(ntk)
+    n, t = s_in.shape[:2]
     if factor is None:
-        flat, _ = _draws.factor(nngp.reshape(n * t, n * t))
-        factor = flat.reshape(n, t, -1)
-    mask = jnp.ones((n, t), bool) if mask is None else mask
-    a = attends.weights(scores(factor, factor, u, score_scale), visible(mask, causal)[:, :, None])
+        flat, _ = _draws.factor(s_in.reshape(n * t, n * t))
+        f = flat.reshape(n, t, -1)
+    else:
+        f = jnp.asarray(factor)
+    sees = visible(jnp.ones((n, t), bool) if mask is None else jnp.asarray(mask), causal)
+    a = attends.weights(scores(f, f, u, score_scale), sees[:, :, None])
     if not tangent and not attends.exact:
         # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
-        phi = jnp.einsum("ianc,icr->ianr", a, factor).reshape(n * t, -1)
+        phi = jnp.einsum("ianc,icr->ianr", a, f).reshape(n * t, -1)
         return (phi @ phi.T).reshape(n, t, n, t) / u.shape[0], None
 
     i, j = jnp.triu_indices(n)
 
     def pair(ij):
         i, j = ij
-        s = nngp[i, :, j]
-        w = None if ntk is None else ntk[i, :, j]
+        s = s_in[i, :, j]
+        w = None if w_in is None else w_in[i, :, j]
         return attends.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
 
-    nngp, ntk = jax.lax.map(pair, (i, j))
-    return fill(nngp, n), None if ntk is None else fill(ntk, n)
+    s_out, w_out = jax.lax.map(pair, (i, j))
+    return fill(s_out, n), None if w_out is None else fill(w_out, n)
 
 
-def fill(upper: Array, n: int) -> Array:
+def fill(upper: Float[Array, "pairs rows rows"], n: int) -> Float[Array, "{n} rows {n} rows"]:
     """Return the symmetric (n, R, n, R) array whose i <= j half is `upper` (pairs, R, R)."""
     i, j = jnp.triu_indices(n)
     r = upper.shape[1]

@@ -1,8 +1,11 @@
 """What a kernel computation returns."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-Array = Any
+import numpy as np
+from jaxtyping import Array, Float
+
+Values: TypeAlias = Float[Array | np.ndarray, "..."]
 
 
 class Kernel(NamedTuple):
@@ -11,7 +14,8 @@ class Kernel(NamedTuple):
     **Fields:**
 
     - `nngp`: covariance of the outputs at initialisation, or `None` if not asked for.
-    - `ntk`: neural tangent kernel, or `None` if not asked for.
+    - `ntk`: neural tangent kernel, or `None` if not asked for; a dictionary of them by group of
+      parameters, where `empirical` was asked for groups.
     - `nngp_stderr`: standard error of `nngp`, entry by entry, from the spread of the replicates;
       zero for an exact kernel, `None` when there is one replicate.
     - `ntk_stderr`: the same for `ntk`.
@@ -25,10 +29,10 @@ class Kernel(NamedTuple):
       trace, the largest over layers and inputs.
     """
 
-    nngp: Array | None = None
-    ntk: Array | None = None
-    nngp_stderr: Array | None = None
-    ntk_stderr: Array | None = None
+    nngp: Values | None = None
+    ntk: Any = None
+    nngp_stderr: Values | None = None
+    ntk_stderr: Values | None = None
     draws: int = 0
     replicates: int = 1
     draw: str = "exact"

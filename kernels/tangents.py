@@ -80,45 +80,54 @@ class _View(types.ModuleType):
         return getattr(self.__dict__["_real"], name)
 
 
+class _DShapedArray:
+    """The type of shapes with symbols in them: JAX has given them up, so nothing has it."""
+
+
+def _safe_map(f: Callable, *args: Iterable) -> list:
+    return [f(*each) for each in zip(*map(list, args), strict=True)]
+
+
+def _safe_zip(*args: Iterable) -> list:
+    return list(zip(*args, strict=True))
+
+
+# Both are asked of things that have the attribute; JAX's own insist on arrays, or on a dtype.
+def _size(a: Any, axis: int | None = None) -> int:
+    shape = np.shape(a)
+    return math.prod(shape) if axis is None else shape[axis]
+
+
+def _dtype(a: Any) -> np.dtype:
+    return jax.numpy.dtype(getattr(a, "dtype", a))
+
+
+def _eigvalsh(a: Any, *, eigvals: tuple[int, int] | None = None, **options: Any) -> Any:
+    import scipy.linalg
+
+    return scipy.linalg.eigvalsh(a, subset_by_index=eigvals, **options)
+
+
+def _eval_context() -> contextlib.AbstractContextManager:
+    return contextlib.nullcontext() if _STAGED.get() else jax.core.eval_context()
+
+
 def _views() -> dict[str, _View]:
     """What neural-tangents gets to see in place of the modules of these names."""
     import jax.extend.core as extend
     import jax.interpreters.ad
     import scipy.linalg
 
-    class DShapedArray:
-        """The type of shapes with symbols in them: JAX has given them up, so nothing has it."""
-
-    def safe_map(f: Callable, *args: Iterable) -> list:
-        return [f(*each) for each in zip(*map(list, args), strict=True)]
-
-    def safe_zip(*args: Iterable) -> list:
-        return list(zip(*args, strict=True))
-
-    # Each is asked of things that have the attribute; JAX's own insist on arrays, or on a dtype.
-    def size(a: Any, axis: int | None = None) -> int:
-        shape = np.shape(a)
-        return math.prod(shape) if axis is None else shape[axis]
-
-    def dtype(a: Any) -> np.dtype:
-        return jax.numpy.dtype(getattr(a, "dtype", a))
-
-    def eigvalsh(a: Any, *, eigvals: tuple[int, int] | None = None, **options: Any) -> Any:
-        return scipy.linalg.eigvalsh(a, subset_by_index=eigvals, **options)
-
-    def eval_context() -> contextlib.AbstractContextManager:
-        return contextlib.nullcontext() if _STAGED.get() else jax.core.eval_context()
-
     core = _View(
         jax.core,
         "jax.core",
-        DShapedArray=DShapedArray,
+        DShapedArray=_DShapedArray,
         Jaxpr=extend.Jaxpr,
         JaxprEqn=extend.JaxprEqn,
         Literal=extend.Literal,
         Primitive=extend.Primitive,
         Var=extend.Var,
-        eval_context=eval_context,
+        eval_context=_eval_context,
     )
     ad = _View(
         jax.interpreters.ad,
@@ -132,10 +141,10 @@ def _views() -> dict[str, _View]:
         # Only a key in a table of rules: JAX does not emit this primitive any more.
         zeros_like_p=extend.Primitive("zeros_like"),
     )
-    numpy = _View(jax.numpy, "jax.numpy", size=size, dtype=dtype)
+    numpy = _View(jax.numpy, "jax.numpy", size=_size, dtype=_dtype)
     interpreters = _View(jax.interpreters, "jax.interpreters", ad=ad)
-    util = _View(None, "jax.util", safe_map=safe_map, safe_zip=safe_zip)
-    linalg = _View(scipy.linalg, "scipy.linalg", eigvalsh=eigvalsh)
+    util = _View(None, "jax.util", safe_map=_safe_map, safe_zip=_safe_zip)
+    linalg = _View(scipy.linalg, "scipy.linalg", eigvalsh=_eigvalsh)
     views = [
         _View(jax, "jax", core=core, interpreters=interpreters, numpy=numpy, util=util),
         _View(scipy, "scipy", linalg=linalg),

@@ -12,12 +12,14 @@ summed over the pairs of places that hold the same one. Normals depend on the ke
 that matrices of different strings from one key are blocks of one Gram matrix.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import as_array, between, function, size
 from theorykit.common.keys import is_key
@@ -30,7 +32,6 @@ from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
-Array = Any
 BLOCK = 2**23  # entries of a block of features
 DENSE = 24  # a place in a pair costs as much as this many multiply-adds of a matrix product
 
@@ -48,9 +49,9 @@ class TemplateMatrix(NamedTuple):
       of all entries at once; of no width for an exact kernel.
     """
 
-    matrix: Array
-    stderr: Array | None
-    singular_values: Array
+    matrix: Float[Array | np.ndarray, "templates templates"]
+    stderr: Float[Array | np.ndarray, "templates templates"] | None
+    singular_values: Float[np.ndarray, " templates"]
     smallest: tuple[float, float]
 
 
@@ -59,29 +60,29 @@ class Places(NamedTuple):
 
     **Fields:**
 
-    - `names`: (u,) ids of the symbols, padded; tokens: (n, k), their numbers.
+    - `names`: (u,) ids of the symbols, padded; `tokens`: (n, k), their numbers.
     - `dense`: (h,) numbers of the symbols that have a feature of their own.
     - `alone`: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
       its feature is that of the position.
     - `pairs`: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
-      once; cells: (2, p) entries of the matrix that they add to, beyond its end for padding.
+      once; `cells`: (2, p) entries of the matrix that they add to, beyond its end for padding.
     """
 
-    names: Array
-    tokens: Array
-    dense: Array
-    alone: Array
-    pairs: Array
-    cells: Array
+    names: Integer[Array | np.ndarray, " symbols"]
+    tokens: Integer[Array | np.ndarray, "strings length"]
+    dense: Integer[Array | np.ndarray, " dense"]
+    alone: Float[Array | np.ndarray, " length"]
+    pairs: Integer[Array | np.ndarray, "2 pairs"]
+    cells: Integer[Array | np.ndarray, "2 pairs"]
 
 
 def template_attention(
-    x: Array,
-    y: Array | None = None,
-    beta: Array = 1.0,
-    gamma: Array = 1.0,
+    x: Integer[Array | np.ndarray, "strings1 length"],
+    y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
+    beta: Any = 1.0,
+    gamma: Any = 1.0,
     *,
-    key: Array,
+    key: Any,
     draws: int = 1024,
     replicates: int = 8,
     progress: bool | None = None,
@@ -95,11 +96,11 @@ def template_attention(
 
     - `x`: (P1, k) token ids, whole numbers from 0 to 2^32 - 1.
     - `y`: (P2, k); None means `x`, and an exactly symmetric, positive semidefinite matrix.
-    - `beta`: inverse temperature; gamma: scale of the positions. Kernels can be differentiated in
+    - `beta`: inverse temperature; `gamma`: scale of the positions. Kernels can be differentiated in
       both; the tokens must be known.
     - `key`: JAX random key; every number follows from it. With one key, the kernels of x with x and
       with y are blocks of one Gram matrix.
-    - `draws`: draws in each replicate; replicates: independent estimates that are averaged.
+    - `draws`: draws in each replicate; `replicates`: independent estimates that are averaged.
     - `progress`: as for `InfiniteTransformer`.
 
     **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error.
@@ -111,13 +112,13 @@ def template_attention(
 
 
 def template_transformer(
-    x: Array,
-    y: Array | None = None,
-    beta: Array = 1.0,
-    gamma: Array = 1.0,
+    x: Integer[Array | np.ndarray, "strings1 length"],
+    y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
+    beta: Any = 1.0,
+    gamma: Any = 1.0,
     *,
     activation: Any = "cos",
-    key: Array,
+    key: Any,
     draws: int = 1024,
     replicates: int = 8,
     progress: bool | None = None,
@@ -134,8 +135,8 @@ def template_transformer(
     - `activation`: a name, or an object with dual functions: `activations.Cos(b1, b2)` is the
       paper's cos(b1 t + b2).
 
-    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite for y =
-    None.
+    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite where
+    `y` is None.
 
     **Raises:** `ValueError` as `template_attention`, or for an unknown activation.
     """
@@ -144,8 +145,8 @@ def template_transformer(
 
 
 def template_mlp(
-    x: Array,
-    y: Array | None = None,
+    x: Integer[Array | np.ndarray, "strings1 length"],
+    y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
     *,
     activation: Any = "relu",
     depth: int = 1,
@@ -160,7 +161,7 @@ def template_mlp(
     **Arguments:**
 
     - `x`, `y`: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
-    - `activation`: a name or an object with dual functions; depth: hidden layers.
+    - `activation`: a name or an object with dual functions; `depth`: hidden layers.
     - `sigma_w`, `sigma_b`: scale of weights and biases.
 
     **Raises:** `ValueError` for arrays of another shape or kind, an unknown activation, or a scale
@@ -182,15 +183,20 @@ def template_mlp(
     return Kernel(z.nngp, z.ntk, zero, zero)
 
 
-def template_matrix(z: Array, kernel: Any, *, confidence: float = 0.99) -> TemplateMatrix:
+def template_matrix(
+    z: Integer[Array | np.ndarray, "templates length"],
+    kernel: Callable[..., Kernel],
+    *,
+    confidence: float = 0.99,
+) -> TemplateMatrix:
     """Return N of a set of templates (template paper, eqs. 11-12), and how singular it is.
 
     **Arguments:**
 
     - `z`: (r, k) templates: token ids, and -1, -2, ... for wildcards
       (`theorykit.subjects.templates.Distribution.codes()` makes them).
-    - `kernel`: a function of two sets of strings that returns a `Kernel`, such as `lambda x, y:
-      template_transformer(x, y, beta, gamma, key=key)`.
+    - `kernel`: a function of two sets of strings that returns a `Kernel`, such as
+      `lambda x, y: template_transformer(x, y, beta, gamma, key=key)`.
     - `confidence`: of the interval for the smallest singular value.
 
     **Raises:** `ValueError` for an array of another shape or kind; for templates that the kernel
@@ -250,7 +256,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
-def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size: int, r) -> Array:
+def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size: int, r):
     """Return one estimate (n1, n2) from `blocks` times `size` draws."""
     dtype = jax.dtypes.canonicalize_dtype(float)
     n, k = places.tokens.shape
@@ -281,14 +287,14 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         a = [weights(tokens, zeta[b], p[b]) for tokens in cut]
         phis = [features(*both) for both in zip(cut, a, strict=True)]
         gram = [g + phis[i] @ phis[j].T for g, (i, j) in zip(gram, matched, strict=True)]
-        whole = jnp.concatenate(a)
+        every = jnp.concatenate(a)
         if places.pairs.size:
-            at = whole.reshape(n * k, size)
+            at = every.reshape(n * k, size)
             pairs = pairs + jnp.sum(at[places.pairs[0]] * at[places.pairs[1]], -1)
         if n1 < n and phi is not None:
             same = places.tokens[:, :, None] == places.tokens[:, None, :]
             seen = same + gamma**2 * jnp.eye(k, dtype=dtype)
-            own = own + jnp.einsum("nib,nij,njb->n", whole, seen, whole, optimize="optimal")
+            own = own + jnp.einsum("nib,nij,njb->n", every, seen, every, optimize="optimal")
         return gram, pairs, own
 
     start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
@@ -306,7 +312,9 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
 
 
 @jax.jit
-def _agreement(x: Array, y: Array) -> Array:
+def _agreement(
+    x: Integer[Array, "strings1 length"], y: Integer[Array, "strings2 length"]
+) -> Float[Array, "strings1 strings2"]:
     """Return the share of positions at which strings agree, (P1, P2)."""
     dtype = jax.dtypes.canonicalize_dtype(float)
     start = jnp.zeros((x.shape[0], y.shape[0]), dtype)
@@ -369,7 +377,7 @@ def _padded(values: np.ndarray, fill: int) -> np.ndarray:
     return np.pad(values, (0, -values.size % step), constant_values=fill)
 
 
-def _strings(name: str, x: Array) -> np.ndarray:
+def _strings(name: str, x: Any) -> Integer[np.ndarray, "strings length"]:
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
     x = as_array(name, x)

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import ArrayLike, Bool, Real
 
 from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
@@ -15,7 +16,6 @@ from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
-Array = Any
 READOUTS = ("last", "mean", "tokens")
 
 
@@ -80,15 +80,15 @@ class InfiniteTransformer:
 
     def __call__(
         self,
-        x1: Array,
-        x2: Array | None = None,
+        x1: Real[ArrayLike, "inputs1 tokens1 features"],
+        x2: Real[ArrayLike, "inputs2 tokens2 features"] | None = None,
         *,
-        key: Array | None = None,
+        key: Any = None,
         draws: int = 1024,
         replicates: int = 8,
         get: tuple[str, ...] | str = ("nngp", "ntk"),
-        mask1: Array | None = None,
-        mask2: Array | None = None,
+        mask1: Bool[ArrayLike, "inputs1 tokens1"] | None = None,
+        mask2: Bool[ArrayLike, "inputs2 tokens2"] | None = None,
         draw: str = "auto",
         sampler: str = "independent",
         rank: int | None = None,

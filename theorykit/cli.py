@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from theorykit import report
-from theorykit.claims import float64, installed, select
+from theorykit.claims import TierWarning, float64, one, select
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.papers import PaperWarning
@@ -129,18 +129,12 @@ def _show(
     ] = None,
 ) -> int:
     """Show one claim: statement, assumptions, check, control, last result."""
-    known = {c.id: c for c in (select(files) if files else installed([id]))}
-    if id not in known:
-        raise ValueError(
-            f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
-            f"`theorykit show {id} FILE` looks into a file of claims."
-        )
-    claim = known[id]
+    claim = one(id, files or ())
     try:
         with float64():
             described = claim.build().tried()
     except Exception as error:
-        described = f"cannot be built: {explain(error, claim.file)}"
+        described = f"cannot be built: {explain(error, claim.file, place=claim.place)}"
     out = report.console()
     last = recall().get(id)
     if last is not None and last.get("fingerprint") != fingerprint(claim):
@@ -264,13 +258,13 @@ def message(sentence: str) -> None:
 
 
 @contextlib.contextmanager
-def _papers_said_plainly() -> Iterator[None]:
-    """Return a scope in which a paper that cannot be used costs one sentence on stderr."""
+def _said_plainly() -> Iterator[None]:
+    """Return a scope in which what is left out, papers and claims, is one sentence on stderr."""
     with warnings.catch_warnings():
         as_before = warnings.showwarning
 
         def show(warning: Warning | str, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, PaperWarning):
+            if issubclass(category, PaperWarning | TierWarning):
                 message(str(warning))
             else:
                 as_before(warning, category, *where)
@@ -283,7 +277,7 @@ def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
     try:
-        with _papers_said_plainly():
+        with _said_plainly():
             status = app(standalone_mode=False, prog_name="theorykit")
     except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))

@@ -1,6 +1,5 @@
 """Docstrings are Markdown: autodoc, which writes reStructuredText, hands them to MyST."""
 
-import re
 import sys
 from typing import Any
 
@@ -10,9 +9,6 @@ from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
-
-SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
-ENTRY = re.compile(r"^(\w[\w, ]*): ")
 
 
 class Docstring(SphinxDirective):
@@ -26,22 +22,6 @@ class Docstring(SphinxDirective):
         document = new_document(source, self.state.document.settings)
         MystParser().parse("\n".join(self.content), document)
         return document.children
-
-
-def as_markdown(lines: list[str]) -> list[str]:
-    """Return a docstring with its indented sections ("Args:") as bold words, then lists."""
-    found: list[str] = []
-    inside = False
-    for line in lines:
-        if SECTION.fullmatch(line):
-            inside = True
-            found += [f"**{line}**", ""]
-        elif inside and line.startswith("  "):
-            found.append(ENTRY.sub(r"- `\1`: ", line[2:], count=1))
-        else:
-            inside = inside and not line
-            found.append(line)
-    return found
 
 
 def described(name: str, obj: Any) -> list[str] | None:
@@ -60,7 +40,7 @@ def hand_over(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: 
     if what == "data":
         lines[:] = described(name, obj) or []
     if any(lines):
-        lines[:] = [".. docstring::", "", *(f"   {line}" for line in as_markdown(lines)), ""]
+        lines[:] = [".. docstring::", "", *(f"   {line}" for line in lines), ""]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

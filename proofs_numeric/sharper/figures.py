@@ -1,7 +1,8 @@
 """Section 2 and Theorem 2: the gaps, norms and traces of networks that learn sums of parities.
 
 `theorykit experiment sharper NAME` runs the same and draws it. One set of 54 networks, nine
-classes of degree and sparsity with six functions each, serves the claims on them.
+classes of degree and sparsity with six functions each, serves the claims on them: they are those of
+the run's seed, whichever claim asks first.
 """
 
 import dataclasses
@@ -17,31 +18,32 @@ from theorykit.common.keys import seed_of
 
 
 def once(make):
-    """Return a function that makes its value once: claims run in threads, beside each other."""
+    """Return a function that makes a seed's value once: claims run in threads, side by side."""
     lock, cached = threading.Lock(), functools.cache(make)
 
-    def value():
+    @functools.wraps(make)
+    def value(seed):
         with lock:
-            return cached()
+            return cached(seed)
 
     return value
 
 
 @once
-def networks():
-    """Return the 54 networks, trained on 128 of the 2^8 inputs each."""
+def networks(seed):
+    """Return the 54 networks of a run's seed, trained on 128 of the 2^8 inputs each."""
     from theorykit.experiments import Setting, sharper
 
     study = dataclasses.replace(sharper.PLANS["cpu"], functions=6)
     with jax.enable_x64(False):
-        return sharper.learn(study, Setting(seed=1))
+        return sharper.learn(study, Setting(seed=(seed + 1) % 2**32))
 
 
-def gaps(degree=None, sparsity=None):
+def gaps(seed, degree=None, sparsity=None):
     """Return the gap of each function of the classes that are left, (6, classes)."""
     from theorykit.experiments import sharper
 
-    found = networks()
+    found = networks(seed)
     classes = sharper.by_class(found, found.test - found.train)
     chosen = [v for (d, s), v in classes.items() if degree in (None, d) and sparsity in (None, s)]
     return np.stack(chosen, 1)
@@ -50,7 +52,7 @@ def gaps(degree=None, sparsity=None):
 def grows(more, less):
     """Return the check: the gap of some classes is larger than that of others, over functions."""
     return experiment(
-        measure=lambda key, progress: (gaps(**more) - gaps(**less)).mean(1),
+        measure=lambda key, progress, seed: (gaps(seed, **more) - gaps(seed, **less)).mean(1),
         at_least=0.0,
         control=dict(at_most=0.0),
     )
@@ -84,10 +86,10 @@ def sparsity():
 def above(with_norm):
     """Return the measure: 1 for a network whose gap the bound is not below, 0 for another."""
 
-    def measure(key, progress):
+    def measure(key, progress, seed):
         from theorykit.experiments import sharper
 
-        found = networks()
+        found = networks(seed)
         bounds = [sharper.analytic(f, found.x.shape[1]) for f in found.functions]
         alone = sharper.SAID * np.sqrt(2 * np.log(20) / found.x.shape[1])
         values = [b.value if with_norm else alone for b in bounds]
@@ -118,11 +120,11 @@ def measured(whole, sigma=0.01, draws=8):
     C is the root mean square of the posterior's losses, the largest over draws (the lower tail).
     """
 
-    def measure(key, progress):
+    def measure(key, progress, seed):
         from theorykit.subjects import pacbayes
 
-        found, holds = networks(), []
-        n, keys = found.x.shape[1], jax.random.split(jax.random.key(0), len(found.labels))
+        found, holds = networks(seed), []
+        n, keys = found.x.shape[1], jax.random.split(jax.random.key(seed), len(found.labels))
         weights = 2.0 ** np.arange(-10, 40)
         for i in range(len(found.labels)):
             network = found.fit.network(i)
@@ -162,17 +164,17 @@ def measured_bound():
 
 
 @once
-def compared():
+def compared(seed):
     """Return norm and trace of each network that interpolates, and of its construction."""
     from theorykit.experiments import sharper
 
     with jax.enable_x64(False):
-        return sharper.dominated(networks())
+        return sharper.dominated(networks(seed))
 
 
-def orders(what, degree=None):
+def orders(seed, what, degree=None):
     """Return log10 of what the construction has, over what was learned, one per network."""
-    rows = [row for row in compared() if degree in (None, row["degree"])]
+    rows = [row for row in compared(seed) if degree in (None, row["degree"])]
     return np.log10([row[f"{what} built"] / row[what] for row in rows])
 
 
@@ -191,7 +193,7 @@ def norm():
     two orders of magnitude, as printed.
     """
     return experiment(
-        measure=lambda key, progress: orders("norm^2"),
+        measure=lambda key, progress, seed: orders(seed, "norm^2"),
         at_least=0.0,
         control=dict(at_least=2.0),
     )
@@ -210,7 +212,9 @@ def sharper_learned():
     At degree 1 they are sharper. Control: sharper.
     """
     return experiment(
-        measure=lambda key, progress: orders("trace", 3), at_least=0.0, control=dict(at_most=0.0)
+        measure=lambda key, progress, seed: orders(seed, "trace", 3),
+        at_least=0.0,
+        control=dict(at_most=0.0),
     )
 
 

@@ -18,38 +18,6 @@ def docstrings():
     return module
 
 
-def test_sections_become_lists(docstrings):
-    given = [
-        "One line.",
-        "",
-        "Args:",
-        "  x: (P, d) inputs,",
-        "    or None.",
-        "",
-        "Returns:",
-        "  A.",
-    ]
-    assert docstrings.as_markdown(given) == [
-        "One line.", "", "**Args:**", "", "- `x`: (P, d) inputs,", "  or None.", "",
-        "**Returns:**", "", "A.",
-    ]  # fmt: skip
-
-
-def test_what_is_markdown_already_stays(docstrings):
-    given = ["**Arguments:**", "", "- `lhs`, `rhs`: called", "  by name.", "", "    code: here"]
-    assert docstrings.as_markdown(given) == given
-
-
-def test_a_section_ends_where_the_indent_does(docstrings):
-    given = ["Raises:", "  ValueError: if so.", "", "Note: this", "  a: b"]
-    assert docstrings.as_markdown(given)[2:] == [
-        "- `ValueError`: if so.",
-        "",
-        "Note: this",
-        "  a: b",
-    ]
-
-
 def test_a_constant_has_the_string_below_it(docstrings):
     from theorykit.subjects import pacbayes
 

@@ -5,10 +5,14 @@ from theorykit.kernels import engine
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quick_compilation():
-    """Programs that run once cost more to compile than to run."""
-    options = {"xla_backend_optimization_level": "0"}
-    quick = jax.jit(engine._whole, static_argnames=engine._static, compiler_options=options)
+def plain_compilation():
+    """The one program that asks for more than the tests' own flags."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_quick", quick)
+        patch.setattr(engine, "_quick", jax.jit(engine._whole, static_argnames=engine._static))
+        yield
+
+
+@pytest.fixture(scope="module")
+def x64():
+    with jax.enable_x64(True):
         yield

@@ -12,8 +12,8 @@ python=.venv-oldest/bin/python
 printf "%s; sys_platform == 'never'\n" tensorflow tf2jax >.venv-oldest/overrides.txt
 here=$PWD
 (cd / && "$uv" pip install --quiet --python "$here/$python" --resolution lowest-direct \
-    --overrides "$here/.venv-oldest/overrides.txt" -r "$here/pyproject.toml" "pytest>=8")
+    --overrides "$here/.venv-oldest/overrides.txt" -r "$here/pyproject.toml" "pytest>=8" "pytest-xdist>=3.6")
 
 # Nothing of ours is installed there: at the top of a checkout the sources are found as they are.
-exec "$python" -m pytest -p no:cacheprovider tests/kernels/test_tangents.py \
+exec "$python" -m pytest -p no:cacheprovider -n 2 tests/kernels/test_tangents.py \
     tests/kernels/test_finite.py "$@"

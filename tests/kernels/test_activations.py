@@ -26,12 +26,7 @@ K11, C, K22 = (
     for a in np.meshgrid([0.2, 1.0, 1.5], [-1.0, -0.7, 0.0, 0.4, 1.0], [0.5, 1.0], indexing="ij")
 )
 K12 = C * np.sqrt(K11 * K22)
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -27,12 +27,7 @@ COEFFICIENTS = {
     "S o A (S A' o W A')": -1,
     "S o A S A' o A W A'": 1,
 }
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 def softmax(scores):

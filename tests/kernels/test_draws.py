@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 
 from theorykit.kernels import draws
 
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 factor = jax.jit(draws.factor, static_argnums=1)

@@ -1,7 +1,5 @@
 """The kernels of one finite network: those of neural-tangents, in any blocks, by group."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,13 +13,7 @@ from theorykit.networks.nets import MLP, Transformer
 X1 = np.random.default_rng(0).normal(size=(5, 4, 2))
 X2 = np.random.default_rng(1).normal(size=(3, 6, 2))  # longer
 SMALL = {"features": 2, "width": 6, "heads": 2, "activation": "erf"}
-quick = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": "0"})
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 def theirs(network, x1, x2, **axes):
@@ -29,7 +21,7 @@ def theirs(network, x1, x2, **axes):
     graph, weights = nnx.split(network)
     apply = lambda w, x: jax.vmap(nnx.merge(graph, w))(x)
     nngp, ntk = nt.empirical_nngp_fn(apply, **axes), nt.empirical_ntk_fn(apply, **axes)
-    return quick(lambda w: (nngp(x1, x2, w), ntk(x1, x2, w)))(weights)
+    return jax.jit(lambda w: (nngp(x1, x2, w), ntk(x1, x2, w)))(weights)
 
 
 def agree(ours, pair):

@@ -12,12 +12,7 @@ ROOT = RNG.normal(size=(8, 9))
 GRAM = ROOT @ ROOT.T / 9
 K, K_TEST, K_TEST_TEST = GRAM[:5, :5], GRAM[5:, :5], GRAM[5:, 5:]
 Y = RNG.normal(size=(5, 2))
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 @pytest.mark.parametrize("y", [Y, Y[:, 0]], ids=["outputs", "one output"])
@@ -133,3 +128,123 @@ def test_singular_kernels_need_a_ridge_or_a_jitter():
         got = ridge(SINGULAR, Y, SINGULAR[:1], **options)
         np.testing.assert_allclose(got.mean[0], Y.sum(0) / 5.5, rtol=1e-9)
         np.testing.assert_allclose(got.condition, 11, rtol=1e-9)
+
+
+SLOPES = {
+    "identity": np.eye(5),
+    "rank 2": ROOT[:5, :2] @ ROOT[:5, :2].T,
+    "constant": SINGULAR,
+    "distinct": K,
+}
+
+
+def _difference(f, a, direction, step=1e-5):
+    """The derivative by central differences of fourth order."""
+    at = lambda s: np.asarray(f(a + s * step * direction))
+    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
+
+
+def _series_flow(k, y, k_test, time):
+    """The flow by doubling S(2 t) = S(t) (2 - K S(t)) from its power series: no eigenvectors."""
+    h = time / y.size / 2**10
+    s = h * (np.eye(len(k)) - h * k / 2 + h**2 * k @ k / 6 - h**3 * k @ k @ k / 24)
+    for _ in range(10):
+        s = s @ (2 * np.eye(len(k)) - k @ s)
+    return k_test @ s @ y
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_derivatives_in_the_kernel_where_eigenvalues_are_equal(name):
+    """Against differences of `np.linalg.solve` and of a power series."""
+    k, along = SLOPES[name], ROOT[:5] @ ROOT[:5].T
+    exact = lambda k: K_TEST @ np.linalg.solve(k + 0.1 * np.eye(5), Y)
+    own = {
+        "ridge": (lambda k: ridge(k, Y, K_TEST, ridge=0.1).mean, exact),
+        "posterior": (
+            lambda k: gp_posterior(k, Y, K_TEST, K_TEST_TEST, noise=0.1).covariance,
+            lambda k: -K_TEST @ np.linalg.solve(k + 0.1 * np.eye(5), K_TEST.T),
+        ),
+        "flow": (
+            lambda k: gradient_flow(k, Y, K_TEST, time=4.0),
+            lambda k: _series_flow(k, Y, K_TEST, 4.0),
+        ),
+    }
+    for ours, reference in own.values():
+        expected = _difference(reference, k, along)
+        _, slope = jax.jit(lambda k, f=ours: jax.jvp(f, (k,), (along,)))(k)
+        np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-9)
+        back = jax.vmap(jax.grad(lambda k, f=ours: f(k).sum()))(jnp.stack([k, 2 * k]))
+        np.testing.assert_allclose((back[0] * along).sum(), expected.sum(), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(back[0], back[0].T, atol=1e-9)
+
+
+def test_flow_of_equal_inputs_that_move_apart():
+    """Along the eigenvalue 0 the test kernel moves at first order, and the kernel does not."""
+    x = lambda s: jnp.array([[1.0, s], [1.0, -s], [0.5, 0.0]])
+    t, y = np.array([[2.0, 3.0]]), np.array([1.0, -1.0, 0.3])
+    f = lambda s: gradient_flow(x(s) @ x(s).T, y, t @ x(s).T, time=6.0)
+    reference = lambda s: _series_flow(np.asarray(x(s) @ x(s).T), y, t @ np.asarray(x(s)).T, 6.0)
+    np.testing.assert_allclose(jax.jacfwd(f)(0.0), _difference(reference, 0.0, 1.0), rtol=1e-7)
+
+
+def test_divided_differences_of_the_flow():
+    import mpmath
+
+    from theorykit.kernels.predictors import _learned_difference
+
+    z = np.array([0, 0, 1e-12, 1e-3, 1e-3 + 1e-9, 0.3, 0.499, 0.5, 0.501, 2, 2, 2 + 1e-8, 40, 1e8])
+    got = jax.jit(_learned_difference)(z)
+    f = lambda z: (1 - mpmath.exp(-z)) / z if z else mpmath.mpf(1)
+    with mpmath.workdps(120):
+        for i, a in enumerate(map(mpmath.mpf, z)):
+            for j, b in enumerate(map(mpmath.mpf, z)):
+                b = b + mpmath.mpf(10) ** -25 if a == b else b
+                np.testing.assert_allclose(float((f(a) - f(b)) / (a - b)), got[i, j], rtol=1e-13)
+
+
+def test_derivative_of_the_condition_number():
+    got = jax.jacfwd(lambda s: ridge(s * K, Y, K_TEST, ridge=0.1).condition)(1.0)
+    cond = lambda s: np.linalg.cond(s * K + 0.1 * np.eye(5))
+    np.testing.assert_allclose(got, _difference(cond, 1.0, 1.0), rtol=1e-8)
+
+
+def test_derivative_in_a_scale_of_a_network_on_one_hot_inputs():
+    """Their Gram matrix has equal eigenvalues."""
+    from theorykit.kernels import InfiniteTransformer
+
+    x = np.eye(4)[[0, 1, 2, 3]][:, None]
+    y = np.arange(3.0)
+
+    def kernel(sigma):
+        net = InfiniteTransformer(sigma_w=sigma, attention="identity")
+        return net(x, get="ntk").ntk
+
+    for predict, solve in (
+        (
+            lambda k: ridge(k[:3, :3], y, k[3:, :3], ridge=0.1).mean[0],
+            lambda k: (k[3:, :3] @ np.linalg.solve(k[:3, :3] + 0.1 * np.eye(3), y))[0],
+        ),
+        (
+            lambda k: gradient_flow(k[:3, :3], y, k[3:, :3], time=2.0)[0],
+            lambda k: _series_flow(k[:3, :3], y, k[3:, :3], 2.0)[0],
+        ),
+    ):
+        got = jax.grad(lambda s, p=predict: p(kernel(s)))(1.0)
+        expected = _difference(lambda s, f=solve: f(np.asarray(kernel(s))), 1.0, 1.0)
+        np.testing.assert_allclose(got, expected, rtol=1e-7)
+
+
+def test_a_ridge_too_small_for_the_spectrum():
+    k = np.diag([1.0, 1.0, 1.0, 1.0, -1e-5]).astype("float32")
+    k[-1, -1] = -3e-5
+    with pytest.raises(ValueError, match=r"above 3e-05, got 1e-05 in all"):
+        ridge(k, Y.astype("f4"), K_TEST.astype("f4"), ridge=1e-5)
+
+
+def test_a_kernel_object_is_no_array():
+    from theorykit.kernels import predictors
+    from theorykit.kernels.result import Kernel
+
+    for kernel, wrong in ((Kernel(nngp=K), "give the field nngp or ntk"), (None, "got None")):
+        with pytest.raises(ValueError, match=wrong):
+            predictors._system(kernel, Y, K_TEST)

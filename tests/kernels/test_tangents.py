@@ -242,11 +242,6 @@ def test_branches_add():
 # --- Finite networks
 
 
-def quick(f):
-    """`jax.jit` for programs that run once: they cost more to compile than to run."""
-    return jax.jit(f, compiler_options={"xla_backend_optimization_level": "0"})
-
-
 def attention(*, out=4, key=4, value=4, heads=2):
     return stax.GlobalSelfAttention(
         n_chan_out=out,
@@ -304,7 +299,7 @@ def jacobian_contraction(apply, params, x1, x2):
 @pytest.fixture(scope="module")
 def expected_ntk():
     apply, *args = mixed_network()
-    return quick(lambda *args: jacobian_contraction(apply, *args))(*args)
+    return jax.jit(lambda *args: jacobian_contraction(apply, *args))(*args)
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
@@ -312,7 +307,7 @@ def test_empirical_ntk(implementation, expected_ntk):
     apply, params, x1, x2 = mixed_network()
     how = {"vmap_axes": 0, "implementation": nt.NtkImplementation[implementation]}
     ntk = nt.empirical_ntk_fn(apply, trace_axes=(), **how)
-    close(quick(ntk)(x1, x2, params), expected_ntk, atol=1e-4)
+    close(jax.jit(ntk)(x1, x2, params), expected_ntk, atol=1e-4)
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
@@ -325,7 +320,7 @@ def test_axes_of_the_empirical_ntk(implementation):
         how = nt.NtkImplementation[implementation]
         return nt.empirical_ntk_fn(apply, **axes, implementation=how)(*args)
 
-    @quick
+    @jax.jit
     def all_ways(x1, x2, params):
         return (
             ntk(x1, x2, params),
@@ -364,7 +359,7 @@ def test_empirical_ntk_of_pytrees(implementation):
     x = normal(3, 4, seed=2)
     how = nt.NtkImplementation[implementation]
     ntk = nt.empirical_ntk_fn(apply, trace_axes=(), implementation=how)
-    got = quick(lambda x, params: ntk(x, None, params))(x, params)
+    got = jax.jit(lambda x, params: ntk(x, None, params))(x, params)
 
     def rows(name):
         jac = jax.tree.leaves(jax.jacfwd(lambda p: apply(p, x)[name])(params))
@@ -388,7 +383,7 @@ def test_linearize_and_taylor_expand():
     moved = jax.tree.map(jnp.add, params, step)
     along = lambda t: apply(jax.tree.map(lambda p, d: p + t * d, params, step), x)
 
-    @quick
+    @jax.jit
     def expansions(params, moved):
         first, second = nt.linearize(apply, params), nt.taylor_expand(apply, params, 2)
         terms = along(0.0), jax.jacfwd(along)(0.0), jax.jacfwd(jax.jacfwd(along))(0.0)

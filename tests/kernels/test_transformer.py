@@ -14,7 +14,6 @@ X = np.random.default_rng(0).normal(size=(2, 3, 3))
 MASK = np.array([[True, True, True], [True, True, False]])
 MANY = np.random.default_rng(2).normal(size=(8, 2, 1)) / 2
 SHORT = np.random.default_rng(1).normal(size=(1, 2, 3))
-LEVEL0 = {"xla_backend_optimization_level": "0"}
 
 # Between them: both depths, all forms of draws, readouts and options.
 CASES = {
@@ -47,12 +46,7 @@ CASES = {
         {"x1": MANY, "mask1": None},
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def x64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 def network(name):
@@ -273,7 +267,7 @@ def spreads():
 
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(0), 100)
-        return jax.jit(jax.vmap(both), compiler_options=LEVEL0)(keys)
+        return jax.jit(jax.vmap(both))(keys)
 
 
 def test_standard_errors_are_those_seen_over_keys(spreads):
@@ -307,11 +301,6 @@ def test_rank_reports_what_it_leaves_out():
 
 @pytest.mark.parametrize("name", ["features", "joint", "conditional"])
 def test_large_problems_run_in_pieces_to_the_same_numbers(name, monkeypatch):
-    for part in ("_block", "_top", "_pairs"):
-        f = getattr(engine, part).__wrapped__
-        static = [a for a in ("plan", "first", "layers", "form") if a in f.__code__.co_varnames]
-        quick = jax.jit(f, static_argnames=static, compiler_options=LEVEL0)
-        monkeypatch.setattr(engine, part, quick)
     monkeypatch.setattr(engine, "AT_ONCE", 0.0)
     pieces = compute(name, replicates=2, progress=True)
     monkeypatch.undo()
@@ -337,7 +326,7 @@ def test_jit_and_grad(depth, readout):
         return jnp.sum(weights * (k.nngp + k.ntk)), k[:4]
 
     key = jax.random.key(0)
-    f = jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=LEVEL0)
+    f = jax.jit(jax.value_and_grad(total, has_aux=True))
     (_, k), slopes = f(PARAMETERS, key)
     net = InfiniteTransformer(depth=depth, readout=readout, **PARAMETERS)
     direct = net(x, key=key, **options)

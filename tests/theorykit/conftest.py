@@ -1,3 +1,5 @@
+import sys
+
 import jax
 import pytest
 
@@ -19,10 +21,27 @@ def own_cache(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def registry(monkeypatch):
-    """An empty registry of claims, by id."""
+    """An empty registry of claims: what is in `REGISTRY` by file and id."""
     claims: dict = {}
     monkeypatch.setattr(REGISTRY, "_claims", claims)
     return claims
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Run the command line in this process: its exit code, output and errors."""
+    from theorykit import cli
+
+    def run(*arguments):
+        code = []
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
+        monkeypatch.setattr(cli.os, "_exit", code.append)
+        cli.main()
+        out, err = capsys.readouterr()
+        return code[-1], out, err
+
+    return run
 
 
 @pytest.fixture

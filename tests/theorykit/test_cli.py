@@ -76,23 +76,6 @@ def lines(folder):
     return file.read_text().count("\n") if file.exists() else 0
 
 
-@pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
-    """Run the command line in this process."""
-    from theorykit import cli
-
-    def run(*arguments):
-        code = []
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
-        monkeypatch.setattr(cli.os, "_exit", code.append)
-        cli.main()
-        out, err = capsys.readouterr()
-        return code[-1], out, err
-
-    return run
-
-
 def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
     code, out, _ = command("verify", "my_claims.py", "--json", "whole.json")
     assert code == 0
@@ -203,6 +186,9 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["verify", "--tier", "medium"], "medium"),
         (["verify", "--nonsense"], "nonsense"),
         (["show", "q.none", "quick.py"], "no claim has the id 'q.none'"),
+        (["show", "q.oen", "quick.py"], "Did you mean q.one?"),
+        (["verify", "q.moveed", "quick.py"], "Did you mean q.moved?"),
+        (["experiment", "sharper", "gaps"], "Did you mean sharper gap?"),
         (["frobnicate"], "frobnicate"),
         (["report", "no/run"], "there is no run folder no/run"),
         (["report", ".", "--html", "out"], ". holds other files and no run"),
@@ -222,6 +208,14 @@ def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments
     assert words in err
     assert err.startswith("theorykit: ")
     assert err.count("\n") == 1
+
+
+def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):
+    quick.write_text(QUICK.replace('claim("q.moved")', 'claim("q.moved", tier="slow")'))
+    code, out, err = command("verify", "quick.py")
+    assert code == 0
+    assert "1 claim: 1 holds; all as recorded." in out
+    assert "theorykit: 1 claim of the slow tier is left out; the tier all has every claim" in err
 
 
 def test_list_and_show(command, quick):

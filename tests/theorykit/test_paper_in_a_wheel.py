@@ -93,6 +93,7 @@ def site(tmp_path):
     return tmp_path / "site"
 
 
+@pytest.mark.slow
 def test_an_installed_paper_works_like_a_shipped_one(site, tmp_path):
     commands = [
         ["list", "mine.*"],

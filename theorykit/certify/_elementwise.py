@@ -187,7 +187,9 @@ def cube_root(x: Any) -> Any:
     if x == 0:
         return x
     side = x.real if isinstance(x, acb) else x
-    return x.root(3) if side > 0 else -(-x).root(3) if side < 0 else acb("nan")
+    if side > 0:
+        return x.root(3)
+    return -(-x).root(3) if side < 0 else type(x)("nan")
 
 
 def between(f: Callable[[arb], arb]) -> Callable[[Any], Any]:

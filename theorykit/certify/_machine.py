@@ -17,7 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from flint.utils.flint_exceptions import DomainError
 
 from theorykit.certify import _numbers
 
@@ -110,14 +109,22 @@ class Machine:
         return self.run(closed.jaxpr, [self.array(c) for c in closed.consts], args)
 
     def array(self, value: Any) -> Any:
-        """Return a constant of a program as this machine's array."""
+        """Return a constant of a program as this machine's array; `Unknown` if it is no number."""
         if isinstance(value, np.ndarray) and value.dtype == object:
             return value
-        value = np.asarray(value)
-        if value.dtype.kind in "biu":
+        dtype: Any = getattr(value, "dtype", None)
+        try:
+            value = np.asarray(value)
+        except TypeError:  # of a dtype of JAX's own
+            pass
+        else:
+            dtype = value.dtype
+        if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+            return Unknown(NotCertifiable(f"a constant is a random key: {_missing('random')}."))
+        if not isinstance(value, np.ndarray) or dtype.kind not in "biufcV":
+            return Unknown(NotCertifiable(f"a constant of dtype {dtype} cannot be enclosed."))
+        if dtype.kind in "biu":
             return value
-        if value.dtype.kind not in "fcV":
-            raise NotCertifiable(f"a constant of dtype {value.dtype} cannot be enclosed.")
         made = np.empty(value.shape, dtype=object)
         flat, seen = made.reshape(-1), {}
         for i, x in enumerate(value.astype(complex if value.dtype.kind == "c" else float).flat):
@@ -149,14 +156,7 @@ class Machine:
                 outputs = found(self, eqn, *inputs)
         except NotCertifiable as error:
             return [Unknown(error)] * len(eqn.outvars)
-        except (
-            Doubt,
-            TypeError,
-            AttributeError,
-            ArithmeticError,
-            ValueError,
-            DomainError,
-        ) as error:
+        except Exception as error:  # whatever a rule, flint or JAX says of these numbers
             return [Unknown(self.doubt(eqn, error))] * len(eqn.outvars)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         for value, variable in zip(outputs, eqn.outvars, strict=True):
@@ -173,7 +173,8 @@ class Machine:
         place = next(filter(None, map(place_of, (eqn, *reversed(self.calls)))), "")
         shapes = ", ".join(_shown(v.aval) for v in eqn.invars) or "nothing"
         where = f" at {place}" if place else ""
-        reason = str(why) if isinstance(why, Doubt) else f"these numbers do not allow it ({why})"
+        said = str(why) or type(why).__name__
+        reason = said if isinstance(why, Doubt) else f"these numbers do not allow it ({said})"
         sentence = f"{name} of {shapes}{where}: {reason}."
         return NotCertifiable(sentence, name, place, isinstance(why, NoRule))
 

@@ -55,7 +55,9 @@ class Proof:
         if self.status == "refuted":
             return f"refuted at {self.point}: lhs = {self.lhs}, rhs = {self.rhs}"
         why = f"; {self.why}" if self.why else ""
-        return f"undecided on {self.share:.2g} of the box after {self.boxes} pieces{why}"
+        part = "all" if self.share == 1 else f"{min(self.share, 0.9999):.4g}"
+        pieces = "1 piece" if self.boxes == 1 else f"{self.boxes} pieces"
+        return f"undecided on {part} of the box after {pieces}{why}"
 
 
 @dataclasses.dataclass(frozen=True)

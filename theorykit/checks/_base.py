@@ -21,13 +21,14 @@ class Trial:
     **Fields:** `key`, the only source of randomness; `is_control`, whether a refutation is all
     that is asked (nothing is then shrunk or maximised further); `memory`, kept between a check
     and its control, so that what they share is compiled once; `progress`, called with the share
-    done and, for a check that counts, how many.
+    done and, for a check that counts, how many; `seed` of the run, for what several claims share.
     """
 
     key: jax.Array
     is_control: bool = False
     memory: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
     progress: Callable[[float], None] = lambda share: None
+    seed: int = 0
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""
@@ -54,6 +55,9 @@ class Check(abc.ABC):
 
     name: ClassVar[str] = ""
     """What it is called in sentences; the class's own name, in lower case, unless it says."""
+
+    untraced: ClassVar[str] = ""
+    """The option that lets it run what JAX cannot trace, as it is written; "" if there is none."""
 
     functions: ClassVar[tuple[str, ...]] = ()
     """Fields that are functions, or None."""

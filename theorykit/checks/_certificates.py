@@ -21,8 +21,10 @@ from theorykit.certify import (
     shown,
 )
 from theorykit.checks._base import ClaimError, Trial
+from theorykit.checks._compile import unsteady
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Inputs, Interval, Sizes
+from theorykit.common.errors import explain
 from theorykit.results import Certificate, Evidence, Outcome, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)
@@ -68,33 +70,41 @@ def enclosed_at(check: Any, point: Mapping[str, Any], bits: int) -> tuple[Balls,
             raise ValueError(f"{name} needs the shape {shape}, not {value.shape}.")
         given[name] = value.astype(float) if domain.differentiable else value
     trial = Trial(jax.random.key(0))  # enclosing draws nothing
-    sides = Sides(check.lhs, check.rhs, check.over, sizes, 1, check.traceable, trial)
-    return enclosed(sides, given, bits)
+    return enclosed(check.sides(sizes, trial), given, bits)
 
 
-def certify_witness(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:
+Say = Callable[[Case, int], Outcome]
+"""The refutation at a point, as one entry of both sides shows it."""
+
+
+def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Excess) -> Outcome:
     """Return the refutation graded `certified` if its violation is certain at some precision.
 
-    Where it is certain that there is none, or none of a thousandth of what floats show, that was
-    rounding, and the outcome is `inconclusive`.
+    It is said of this entry; of another where only that is certain. Where it is certain that there
+    is no violation, or none of a thousandth of what floats show, that was rounding, and the outcome
+    is `inconclusive`.
     """
+    outcome = say(point, entry)
     why, rounding = "", False
     for bits in PRECISIONS:
         try:
             left, right = enclosed(sides, point, bits)
             least, most = excess(left, right)
-        except (NotCertifiable, ValueError) as error:
-            why = str(error)
+        except Exception as error:  # the floats have refuted it, whatever fails here
+            why = _sentence(error)
             continue
         if least.max(initial=0.0) > 0:
-            entry = int(np.argmax(least))
+            if not least[entry] > 0:
+                entry = int(np.argmax(least))
+                outcome = say(point, entry)
+            which = f", entry={entry + 1}" if len(least) > 1 else ""
             certificate = Certificate(
                 how="Both sides are enclosed at the witness, and the violation is certain.",
                 where=written(point, sides.sizes),
                 bits=bits,
                 lhs=shown(left.array[entry]),
                 rhs=shown(right.array[entry]),
-                call=f"dict({written(point, sides.sizes)}), bits={bits}",
+                call=f"dict({written(point, sides.sizes)}), bits={bits}{which}",
             )
             return dataclasses.replace(
                 outcome, evidence=Evidence.certified, certificate=certificate
@@ -125,22 +135,56 @@ def _gap(outcome: Outcome) -> float:
 
 
 def certify_first(
-    violation: Callable[[Case], Outcome], sides: Sides, points: Sequence[Case], excess: Excess
+    worst: Callable[[Case], int | None],
+    say: Say,
+    sides: Sides,
+    points: Sequence[Case],
+    excess: Excess,
 ) -> Outcome:
-    """Return the refutation at the first point where it stands, else what is said of the first."""
+    """Return the refutation at the first point where it stands, else what is said of the first.
+
+    **Arguments:** `worst`: evaluates a point again and returns the entry that is violated most,
+    None if none is.
+
+    **Raises:** `ClaimError` if no point violates the claim when it is evaluated again.
+    """
     seen: list[Outcome] = []
-    for point in points:
-        seen.append(certify_witness(violation(point), sides, point, excess))
+    for point in map(as_printed, points):
+        entry = worst(point)
+        if entry is None:
+            continue
+        seen.append(certify_witness(say, sides, point, entry, excess))
         if seen[-1].verdict is Verdict.refuted:
             return seen[-1]
+    if not seen:
+        where = written(as_printed(points[-1]), sides.sizes)
+        how = f"the claim failed at {where}, and did not when that point was evaluated again"
+        raise ClaimError(unsteady("a side", how))
     return seen[0]
 
 
-def fallen_control(outcome: Outcome, sides: Sides, point: Case, excess: Excess) -> Outcome:
+def fallen_control(say: Say, sides: Sides, point: Case, entry: int, excess: Excess) -> Outcome:
     """Return a control's refutation, enclosed where the sides are so near that floats may lie."""
+    outcome = say(point, entry)
     if _gap(outcome) > PLAIN:
         return outcome
-    return certify_witness(outcome, sides, point, excess)
+    return certify_witness(say, sides, point, entry, excess)
+
+
+def as_printed(point: Case) -> Case:
+    """Return the point that is printed: without the sign of zero, which no real number has."""
+    return {name: np.asarray(value) + 0 for name, value in point.items()}
+
+
+def _sentence(error: Exception) -> str:
+    """Return why a certificate or proof did not come about."""
+    said = " ".join(str(error).split()) or "no message"
+    return said if isinstance(error, NotCertifiable | ClaimError) else explain(error)
+
+
+def _unproved(outcome: Outcome, error: Exception) -> Outcome:
+    """Return what was found before a proof failed, with the reason."""
+    return dataclasses.replace(outcome, unproved=f"Not proved: {_sentence(error).rstrip('.')}.")
 
 
 def written(point: Case, sizes: Sizes) -> str:
@@ -183,16 +227,18 @@ class OnBox:
         for name, domain in over.arguments.items():
             shape = domain.latent_shape(sizes)
             if name in self.where:
-                low, high = self.where[name]
+                try:
+                    low, high = self.where[name]
+                except (TypeError, ValueError):
+                    raise ClaimError(
+                        f"on_box needs a lower and an upper end for {name}, as in {name}=(-1, 1), "
+                        f"not {self.where[name]!r}."
+                    ) from None
             elif isinstance(domain, Interval):
                 low, high = domain.lo, domain.hi
             else:
                 raise ClaimError(f"on_box needs an interval for {name}, as in {name}=(-1, 1).")
-            try:
-                ends = [np.broadcast_to(number_array(e), shape) for e in (low, high)]
-            except ValueError as error:
-                raise ClaimError(f"on_box cannot read the interval of {name}: {error}") from None
-            box[name] = (ends[0], ends[1])
+            box[name] = (_end(name, low, shape), _end(name, high, shape))
         return box
 
     def check(self, over: Inputs) -> None:
@@ -219,6 +265,21 @@ class OnBox:
             ends = [f"{name} in {_product(*box)}" for name, box in self.box(over, sizes).items()]
             parts.append(", ".join([*(f"{k} = {v}" for k, v in sizes.items()), *ends]))
         return "; ".join(parts)
+
+
+def _end(name: str, end: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return one end of an interval for every entry of an argument."""
+    try:
+        given = number_array(end)
+    except (TypeError, ValueError) as error:
+        raise ClaimError(f"on_box cannot read the interval of {name}: {error}") from None
+    try:
+        return np.broadcast_to(given, shape)
+    except ValueError:
+        raise ClaimError(
+            f"on_box gives {name} an end of the shape {given.shape}, but {name} has the shape "
+            f"{shape}: give a number, or an array of that shape."
+        ) from None
 
 
 def _product(low: np.ndarray, high: np.ndarray) -> str:
@@ -283,6 +344,15 @@ def proved_on_box(
     outcome: Outcome, proof: OnBox, make: Callable[[Sizes], Sides], excess: Excess
 ) -> Outcome:
     """Return the outcome of a search, made certain on a box: or refuted there, or left as it is."""
+    try:
+        return _proved_on_box(outcome, proof, make, excess)
+    except Exception as error:
+        return _unproved(outcome, error)
+
+
+def _proved_on_box(
+    outcome: Outcome, proof: OnBox, make: Callable[[Sizes], Sides], excess: Excess
+) -> Outcome:
     over = make(proof.settings(make({}).over)[0]).over
     pieces = 0
     for sizes in proof.settings(over):
@@ -295,13 +365,16 @@ def proved_on_box(
             if not beyond.max(initial=0.0) > 0:
                 why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
                 return dataclasses.replace(outcome, unproved=why)
-            refuted = dataclasses.replace(
-                outcome,
-                verdict=Verdict.refuted,
-                witness=sides.witness(point, int(np.argmax(beyond))),
-                note="Found while proving it on a box.",
-            )
-            return certify_witness(refuted, sides, point, excess)
+
+            def say(point: Case, entry: int, sides: Sides = sides) -> Outcome:
+                return dataclasses.replace(
+                    outcome,
+                    verdict=Verdict.refuted,
+                    witness=sides.witness(point, entry),
+                    note="Found while proving it on a box.",
+                )
+
+            return certify_witness(say, sides, point, int(np.argmax(beyond)), excess)
         if found.status != "proved":
             why = (
                 f"Not proved for {proof.text(over)}: {found}; a smaller box or a larger budget may "
@@ -324,15 +397,20 @@ def proved_as_polynomials(
     outcome: Outcome, proof: AsPolynomials, make: Callable[[Sizes], Sides]
 ) -> Outcome:
     """Return the outcome of sampling, made certain by exact polynomial arithmetic."""
+    try:
+        return _proved_as_polynomials(outcome, proof, make)
+    except Exception as error:
+        return _unproved(outcome, error)
+
+
+def _proved_as_polynomials(
+    outcome: Outcome, proof: AsPolynomials, make: Callable[[Sizes], Sides]
+) -> Outcome:
     over = make({}).over
     for sizes in proof.settings(over):
         sides = make(sizes)
         shapes = {name: d.latent_shape(sizes) for name, d in over.arguments.items()}
-        try:
-            same = identical(lambda sides=sides, **point: sides.both(point), shapes)
-        except NotCertifiable as error:
-            return dataclasses.replace(outcome, unproved=f"Not proved: {error}")
-        if not same:
+        if not identical(lambda sides=sides, **point: sides.both(point), shapes):
             why = "Not proved: the polynomials differ, within rounding."
             return dataclasses.replace(outcome, unproved=why)
     return dataclasses.replace(

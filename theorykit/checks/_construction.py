@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._compile import unsteady
 from theorykit.results import Evidence, Outcome, Verdict, Witness
 
 Property = Callable[[Any], Any]
@@ -40,12 +41,16 @@ class Construction(Check):
         if not cases:
             raise ClaimError("there is no case to build for, so nothing was checked.")
         for number, case in enumerate(cases, 1):
-            built = self.build() if self.cases is None else self.build(case)
+            built = self._built(case)
             for name, holds in properties.items():
                 answer = holds(built)
                 if answer is None:
                     raise ClaimError(f"the property {name} returned None, not a truth value.")
                 if not bool(answer):
+                    if not trial.is_control and bool(holds(self._built(case))):
+                        how = f"{f'case {case!r}' if self.cases is not None else 'it'} failed once"
+                        how += ", and not when it was built again"
+                        raise ClaimError(unsteady("the construction", how))
                     what = f"property {name!r}" if name else "property"
                     code = "" if self.cases is None else f"case = {case!r}\n"
                     witness = Witness(f"{code}# built: {built!r}")
@@ -53,6 +58,9 @@ class Construction(Check):
                     return Outcome(Verdict.refuted, grade, number, note, witness=witness)
             trial.progress(number / len(cases))
         return Outcome(Verdict.holds, grade, len(cases))
+
+    def _built(self, case: Any) -> Any:
+        return self.build() if self.cases is None else self.build(case)
 
     def describe(self) -> str:
         """Return how many objects are built."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._compile import unsteady
 from theorykit.checks._exactness import exact_value, inexact
 from theorykit.results import Certificate, Evidence, Outcome, Verdict, Witness
 
@@ -45,6 +46,9 @@ class Exhaustive(Check):
             if answer is None:
                 raise ClaimError(f"the predicate returned None, not a truth value, at {member!r}.")
             if not bool(answer):
+                if bool(self.predicate(member)):
+                    how = f"at {member!r} it was False, then True"
+                    raise ClaimError(unsteady("the predicate", how))
                 witness = Witness(f"member = {member!r}")
                 note = f"Member number {count} fails."
                 refuted = Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)

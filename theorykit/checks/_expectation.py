@@ -77,6 +77,7 @@ class Expectation(Check):
     batch: int = 64
 
     evidence = Evidence.sampled
+    untraced = "vectorize=False"
     functions = ("statistic",)
     alternatives = ("value", "at_most", "at_least")
 
@@ -173,7 +174,9 @@ def replicate(
         return jax.vmap(lambda i: measure(jax.random.fold_in(key, i), *static))(indices)
 
     what = (measure, batch, *static)
-    compiled = trial.remember(what, lambda: compile_for(many, key, indices))
+    twice = "" if ("steady", measure) in trial.memory else "the statistic"
+    compiled = trial.remember(what, lambda: compile_for(many, key, indices, twice=twice))
+    trial.memory["steady", measure] = True
     parts = []
     for start in range(0, count, batch):  # the last batch may draw a few too many
         values = np.asarray(compiled(key, start + indices), dtype=float)

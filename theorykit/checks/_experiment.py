@@ -1,6 +1,7 @@
 """A training run, over seeds, against the ordering or number that is predicted."""
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -24,14 +25,15 @@ class OverSeeds(Check):
     **Arguments:**
 
     - `measure`: trains networks; takes a key and a function to call with the share done, and
-      returns an array with one number per seed. It is called outside the float64 scope of the other
-      checks, so that networks train as they do elsewhere. Its control trains nothing anew, if
-      `measure` is the same.
+      returns an array with one number per seed. One with a parameter `seed` gets that of the run:
+      its key is the claim's own, while claims that share networks know them by the seed. It is
+      called outside the float64 scope of the other checks, so that networks train as they do
+      elsewhere. Its control trains nothing anew, if `measure` is the same.
     - `at_most`, `at_least`: exactly one of them, or `between`, a pair.
     - `confidence`: of the interval.
     """
 
-    measure: Callable[[Any, Callable[[float], None]], Any]
+    measure: Callable[..., Any]
     at_most: float | None = None
     at_least: float | None = None
     between: tuple[float, float] | None = None
@@ -87,8 +89,10 @@ class OverSeeds(Check):
     def _trained(self, trial: Trial) -> np.ndarray:
         import jax
 
+        wanted = "seed" in inspect.signature(self.measure).parameters
+        given = {"seed": trial.seed} if wanted else {}
         with jax.enable_x64(False):
-            return np.asarray(self.measure(trial.key, trial.progress))
+            return np.asarray(self.measure(trial.key, trial.progress, **given))
 
     def _predicted(self) -> tuple[float, float]:
         if self.between is not None:

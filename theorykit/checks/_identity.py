@@ -63,6 +63,7 @@ class Identity(Check):
     proof: AsPolynomials | None = None
 
     evidence = Evidence.sampled
+    untraced = "traceable=False"
     functions = ("lhs", "rhs")
 
     def __post_init__(self) -> None:
@@ -80,7 +81,7 @@ class Identity(Check):
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
         for number, sizes in enumerate(settings):
             batch = self.batch if self.over.arguments else 1
-            sides = self._sides(sizes, trial, batch)
+            sides = self.sides(sizes, trial, batch)
             count = self.cases if self.over.arguments else 0
             latents = self.over.cases(trial.rng(number), sizes, count)
             points = [self.over.squash(z, np) for z in latents]
@@ -89,7 +90,7 @@ class Identity(Check):
             largest = max(largest, float(error.max()))
             if largest > self.tol:
                 worst = int(np.argmax(error))
-                found = self._refuted(sides, points[worst], error[worst], grade, tried)
+                found = self._refuted(sides, points[worst], float(error[worst]), grade, tried)
                 if found.verdict is Verdict.refuted or trial.is_control:
                     return found
                 held = Outcome(Verdict.holds, grade, tried, found.note, LargestError(error=largest))
@@ -111,10 +112,11 @@ class Identity(Check):
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
         if self.proof is None:
             return found
-        return proved_as_polynomials(found, self.proof, lambda s: self._sides(s, trial))
+        return proved_as_polynomials(found, self.proof, lambda s: self.sides(s, trial))
 
-    def _sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
-        return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial)
+    def sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
+        """Return both sides at these sizes."""
+        return Sides(self.lhs, self.rhs, self.over, sizes, batch, self.traceable, trial, True)
 
     def _excess(
         self, left: Balls, right: Balls
@@ -151,9 +153,21 @@ class Identity(Check):
     def _refuted(
         self, sides: Sides, point: Case, error: float, grade: Evidence, tried: int
     ) -> Outcome:
+        def say(point: Case, entry: int) -> Outcome:
+            witness = sides.witness(point, entry)
+            note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
+            measured = LargestError(error=self._errors(*sides.evaluate([point]))[0][0])
+            return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
+
+        def worst(point: Case) -> int | None:
+            left, right = sides.evaluate([point])
+            errors, entry = self._errors(left, right)
+            defined = not (np.isnan(left) | np.isnan(right)).any()
+            return int(entry[0]) if defined and errors[0] > self.tol else None
+
         if sides.trial.is_control:
-            found = self._violation(sides, point, grade, tried)
-            return fallen_control(found, sides, point, self._excess)
+            entry = int(self._errors(*sides.evaluate([point]))[1][0])
+            return fallen_control(say, sides, point, entry, self._excess)
         # The error may fall while the point gets simpler, but not to near the tolerance.
         enough = max(self.tol, min(error / 100, 1e-3))
 
@@ -164,15 +178,7 @@ class Identity(Check):
 
         # A simple point may be one where only floats violate it.
         points = (shrink(point, refutes, self.over.contains), point)
-        violation = lambda p: self._violation(sides, p, grade, tried)
-        return certify_first(violation, sides, points, self._excess)
-
-    def _violation(self, sides: Sides, point: Case, grade: Evidence, tried: int) -> Outcome:
-        worst, entry = self._errors(*sides.evaluate([point]))
-        witness = sides.witness(point, int(entry[0]))
-        note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
-        measured = LargestError(error=worst[0])
-        return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
+        return certify_first(worst, say, sides, points, self._excess)
 
     def describe(self) -> str:
         """Return the domain and the budget."""

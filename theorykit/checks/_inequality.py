@@ -20,6 +20,7 @@ from theorykit.checks._certificates import (
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
+from theorykit.common.errors import explain
 from theorykit.results import (
     Evidence,
     Figure,
@@ -90,6 +91,7 @@ class Inequality(Check):
     proof: OnBox | None = None
 
     evidence = Evidence.searched
+    untraced = "traceable=False"
     functions = ("lhs", "rhs")
 
     def __post_init__(self) -> None:
@@ -106,21 +108,27 @@ class Inequality(Check):
             self.proof.check(self.over)
         seen = _Tightest()
         tried = informative = 0
+        unattacked = ""
         settings = self.over.settings()
         for number, sizes in enumerate(settings):
-            sides = self._sides(sizes, trial)
+            sides = self.sides(sizes, trial)
             rng = trial.rng(number)
             latents = self.over.cases(rng, sizes, self.cases)
             points = [self.over.squash(z, np) for z in latents]
-            margin, entry = self._measure(sides, points, seen)
+            margin, _ = self._measure(sides, points, seen)
             if attacked and not (trial.is_control and self._violates(margin).any()):
                 randoms = [self.over.random(rng, sizes) for _ in range(self.starts)]
                 starts = _mix(latents, margin, randoms, self.starts)
-                ends = attack(sides, starts, self.steps, self.floor)
+                try:
+                    ends = attack(sides, starts, self.steps, self.floor)
+                except Exception as error:  # of a primitive without a derivative, say
+                    attacked, grade = False, Evidence.sampled
+                    unattacked = f"Cases only, without a gradient attack: {explain(error)}."
+                    ends = []
                 found = [self.over.squash(z, np) for z in ends]
-                more, where = self._measure(sides, found, seen)
-                points, margin = points + found, np.concatenate([margin, more])
-                entry = np.concatenate([entry, where])
+                if found:
+                    more, _ = self._measure(sides, found, seen)
+                    points, margin = points + found, np.concatenate([margin, more])
             tried += len(points)
             informative += int(np.isfinite(margin).sum())
             if self._violates(margin).any():
@@ -135,7 +143,7 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        held = Outcome(Verdict.holds, grade, tried, measured=seen.measured())
+        held = Outcome(Verdict.holds, grade, tried, unattacked, seen.measured())
         return held if trial.is_control else self._proved(held, trial)
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
@@ -149,9 +157,10 @@ class Inequality(Check):
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
         if self.proof is None:
             return found
-        return proved_on_box(found, self.proof, lambda s: self._sides(s, trial), self._excess)
+        return proved_on_box(found, self.proof, lambda s: self.sides(s, trial), self._excess)
 
-    def _sides(self, sizes: Sizes, trial: Trial) -> Sides:
+    def sides(self, sizes: Sizes, trial: Trial) -> Sides:
+        """Return both sides at these sizes."""
         return Sides(self.lhs, self.rhs, self.over, sizes, self.batch, self.traceable, trial)
 
     def _excess(
@@ -202,19 +211,24 @@ class Inequality(Check):
     ) -> Outcome:
         measured = seen.measured()
 
-        def violation(point: Case) -> Outcome:
-            _, entry = self._measure(sides, [point], _Tightest())
-            witness = sides.witness(point, int(entry[0]))
+        def say(point: Case, entry: int) -> Outcome:
+            witness = sides.witness(point, entry)
             note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
             return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
+        def worst(point: Case) -> int | None:
+            if not self._violates(self._measure_quietly(sides, [point], _Tightest()))[0]:
+                return None
+            return int(self._measure(sides, [point], _Tightest())[1][0])
+
         if sides.trial.is_control:
-            return fallen_control(violation(point), sides, point, self._excess)
+            _, entry = self._measure(sides, [point], _Tightest())
+            return fallen_control(say, sides, point, int(entry[0]), self._excess)
         # A hundredth of the gap must survive, or shrinking would end at a near-equality.
         refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest()) > margin / 100
         # A simple point may be one where only floats violate it.
         points = (shrink(point, refutes, self.over.contains), point)
-        return certify_first(violation, sides, points, self._excess)
+        return certify_first(worst, say, sides, points, self._excess)
 
     def _measure_quietly(
         self, sides: Sides, points: Sequence[Case], seen: "_Tightest"

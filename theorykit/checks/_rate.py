@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
 from theorykit.common import exponents
 from theorykit.results import (
@@ -80,6 +81,7 @@ class Rate(Check):
     batch: int = 64
 
     evidence = Evidence.fitted
+    untraced = "vectorize=False"
     functions = ("measure",)
     alternatives = ("exponent", "at_most", "at_least", "between")
 
@@ -116,6 +118,13 @@ class Rate(Check):
         else:
             make = lambda: np.asarray([self.measure(n)], dtype=float)
             values = trial.remember((self.measure, n), make)
+            if n == min(self.at) and ("steady", self.measure) not in trial.memory:
+                trial.memory["steady", self.measure] = True
+                if not np.allclose(make(), values, 1e-9, 0, equal_nan=True):
+                    raise ClaimError(
+                        unsteady("the measure", f"at n = {n} it gives two values")
+                        + " A measure that names a key is given one."
+                    )
         if values.ndim != 1:
             raise ClaimError(f"the measure has shape {values.shape[1:]} at n = {n}, not ().")
         if self.limit is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Shaped
 
 from theorykit.checks._base import ClaimError, Trial
-from theorykit.checks._compile import compile_for
+from theorykit.checks._compile import compile_for, unsteady
 from theorykit.checks._shrink import show_arrays
 from theorykit.checks.domains import Case, Inputs, Sizes, call
 from theorykit.results import Witness
@@ -39,8 +39,9 @@ class Sides:
     """Both sides of a claim at one setting of the sizes.
 
     **Fields:** `batch`, how many points are evaluated at once (one compilation serves all);
-    `traceable`, whether the sides may be traced by JAX. A side may return an array or a tree of
-    arrays; their entries are laid out in one row, in the tree's order.
+    `traceable`, whether the sides may be traced by JAX; `truths`, whether both may be truth values.
+    A side may return an array or a tree of arrays; their entries are laid out in one row, in the
+    tree's order.
     """
 
     lhs: Side
@@ -50,18 +51,25 @@ class Sides:
     batch: int
     traceable: bool
     trial: Trial
+    truths: bool = False
 
     def at(self, side: Side, parameters: Mapping[str, Any], xp: Any = jnp) -> list[Any]:
         """Return the leaves of one side at one point."""
-        leaves = jax.tree.leaves(
-            call(side, self.over.point(parameters, self.sizes, xp), self.sizes)
-        )
-        return [xp.asarray(leaf) for leaf in leaves]
+        name = self.name(side)
+        found = call(side, self.over.point(parameters, self.sizes, xp), self.sizes, name)
+        leaves = [_numbers(name, leaf, xp) for leaf in jax.tree.leaves(found)]
+        if not leaves:
+            raise ClaimError(f"{name} returns {found!r}; it should return numbers or arrays.")
+        return leaves
+
+    def name(self, side: Side) -> str:
+        """Return "lhs" or "rhs"."""
+        return "lhs" if side is self.lhs else "rhs"
 
     def both(self, parameters: Mapping[str, Any], xp: Any = jnp) -> tuple[Any, Any]:
         """Return the entries of both sides at one point, broadcast against each other."""
         left, right = self.at(self.lhs, parameters, xp), self.at(self.rhs, parameters, xp)
-        pairs = list(zip(*_paired(left, right), strict=True))
+        pairs = self._pairs(left, right)
         rows = [
             [xp.broadcast_to(x, np.broadcast_shapes(a.shape, b.shape)).ravel() for x in (a, b)]
             for a, b in pairs
@@ -73,26 +81,49 @@ class Sides:
     ) -> tuple[Float64[np.ndarray, "cases entries"], Float64[np.ndarray, "cases entries"]]:
         """Return both sides at many parameters."""
         left, right = self._column(self.lhs, cases), self._column(self.rhs, cases)
-        pairs = zip(*_paired(left, right), strict=True)
-        rows = [_flat(a, b) for a, b in pairs]
+        rows = [_flat(a, b) for a, b in self._pairs(left, right)]
         return (
             np.concatenate([r[0] for r in rows], axis=1),
             np.concatenate([r[1] for r in rows], axis=1),
         )
 
+    def _pairs(self, left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
+        """Return what is compared with what; a truth value is no number."""
+        pairs = list(zip(*_paired(left, right), strict=True))
+        for pair in pairs:
+            kinds = ["a truth value" if x.dtype == bool else "a number" for x in pair]
+            if "a truth value" not in kinds or (self.truths and kinds[0] == kinds[1]):
+                continue
+            if self.truths:
+                raise ClaimError(
+                    f"lhs is {kinds[0]} and rhs {kinds[1]}; compare numbers with numbers, or truth "
+                    "values with truth values, as in rhs=lambda: True."
+                )
+            raise ClaimError(
+                f"{'lhs' if kinds[0] != 'a number' else 'rhs'} is a truth value, and an inequality "
+                "compares numbers: return what it compares, or say identity(..., rhs=lambda: True)."
+            )
+        return pairs
+
     def _column(
         self, side: Side, cases: Sequence[Case]
     ) -> list[Shaped[np.ndarray, " cases *leaf"]]:
         """Evaluate one side alone, so that a control recompiles only the side it replaces."""
+        steady = ("steady", side)  # looked at once, where it costs least
         if not self.traceable:
             rows = [self.at(side, case, np) for case in cases]
+            if len(cases) > 1 and steady not in self.trial.memory:
+                self.trial.memory[steady] = True
+                again = self.at(side, cases[0], np)
+                if not all(map(_same, again, rows[0])):
+                    raise ClaimError(unsteady(self.name(side), "at one point it gives two values"))
             return [np.stack([np.asarray(x) for x in leaf]) for leaf in zip(*rows, strict=True)]
         what = (side, id(self.over), *self.sizes.items(), self.batch)
         first = stack([cases[0]] * self.batch)
-        compiled = self.trial.remember(
-            what,
-            lambda: compile_for(jax.vmap(lambda p: self.at(side, p), axis_size=self.batch), first),
-        )
+        twice = "" if steady in self.trial.memory else self.name(side)
+        many = jax.vmap(lambda p: self.at(side, p), axis_size=self.batch)
+        compiled = self.trial.remember(what, lambda: compile_for(many, first, twice=twice))
+        self.trial.memory[steady] = True
         parts = []
         for start in range(0, len(cases), self.batch):
             chunk = list(cases[start : start + self.batch])
@@ -124,7 +155,8 @@ class Sides:
             text = "\n".join(show_arrays(origin))
             lines += ["# made from", *("# " + line for line in text.split("\n"))]
         if left.shape[1] > 1:
-            lines.append(f"# both sides have {left.shape[1]} entries; number {entry} is the worst")
+            which = f"# both sides have {left.shape[1]} entries; below is entry {entry + 1}"
+            lines.append(which + ", counted from 1")
         return Witness("\n".join(lines), *sides)
 
     def refuse_nan(
@@ -138,8 +170,13 @@ class Sides:
             bad = np.isnan(side)
             if bad.any():
                 case, entry = np.argwhere(bad)[0]
-                where = self.witness(cases[case], int(entry)).code.replace("\n", "; ")
-                raise ClaimError(f"{name} is NaN at a point of the domain: {where}")
+                lines = self.witness(cases[case], int(entry)).code.split("\n")
+                where = "".join(  # an array goes over several lines, its own indented
+                    " " + line.strip() if line.startswith(" ") else "; " + line for line in lines
+                )
+                raise ClaimError(
+                    f"{name} is NaN at a point of the domain: {where.removeprefix('; ')}"
+                )
 
 
 def stack(cases: Sequence[Case]) -> dict[str, Shaped[np.ndarray, " cases *argument"]]:
@@ -154,13 +191,39 @@ def unstack(columns: Mapping[str, Any]) -> list[Case]:
     return [{name: a[i] for name, a in arrays.items()} for i in range(count)]
 
 
+def _numbers(name: str, leaf: Any, xp: Any) -> Any:
+    """Return a leaf of a side as an array.
+
+    **Raises:** `ClaimError` if it holds no numbers.
+    """
+    try:
+        made = xp.asarray(leaf)
+        if made.dtype == object:  # fractions, or integers that no machine word holds
+            made.astype(float)
+        elif not (made.dtype == bool or jnp.issubdtype(made.dtype, jnp.number)):
+            raise TypeError
+    except (TypeError, ValueError):
+        kind = getattr(leaf, "dtype", type(leaf).__name__)
+        raise ClaimError(
+            f"{name} returns {kind}, not a number, an array or a tree of arrays: {leaf!r:.60}"
+        ) from None
+    return made
+
+
+def _same(a: Shaped[np.ndarray, "..."], b: Shaped[np.ndarray, "..."], within: float = 1e-9) -> bool:
+    """Whether two values are one, but for rounding that need not be the same twice."""
+    if a.dtype == object or a.dtype.kind in "biu":
+        return bool(np.array_equal(a, b))
+    return a.shape == b.shape and bool(np.allclose(a, b, within, 0, equal_nan=True))
+
+
 def _paired(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
     """Let one array stand for every array of the other side; refuse other mismatches."""
     if len(left) == 1:
         left = left * len(right)
     if len(right) == 1:
         right = right * len(left)
-    if len(left) != len(right) or not left:
+    if len(left) != len(right):
         raise ClaimError(f"lhs returns {len(left)} arrays and rhs {len(right)}; they must match.")
     return left, right
 

@@ -394,6 +394,12 @@ def inputs(**arguments: Any) -> Inputs:
     sizes = {k: tuple(v) if isinstance(v, tuple | list) else (v,) for k, v in arguments.items()}
     sizes = {k: v for k, v in sizes.items() if k not in domains}
     for name, values in sizes.items():
+        for value in values:
+            if getattr(value, "__module__", None) == __name__:  # `reals`, or a class of domains
+                raise ValueError(
+                    f"{name} is the function {value.__name__} itself; a domain is what it returns, "
+                    f"as in {name}={value.__name__.lower()}(...)."
+                )
         if not values:
             raise ValueError(f"size {name} needs at least one value, as in {name}=(2, 4).")
     made = Inputs(domains, sizes)
@@ -403,8 +409,16 @@ def inputs(**arguments: Any) -> Inputs:
     return made
 
 
-def call(function: Callable[..., Any], values: Mapping[str, Any], sizes: Sizes) -> Any:
-    """Call a claim's function with those of the arguments and sizes that it names."""
+def call(
+    function: Callable[..., Any],
+    values: Mapping[str, Any],
+    sizes: Sizes,
+    name: str = "a function of the claim",
+) -> Any:
+    """Call a claim's function with those of the arguments and sizes that it names.
+
+    **Raises:** `ValueError` if it names others; `name` is what it is called there.
+    """
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -418,9 +432,13 @@ def call(function: Callable[..., Any], values: Mapping[str, Any], sizes: Sizes) 
         if p.name not in known and p.default is p.empty and p.kind is not p.VAR_POSITIONAL
     ]
     if missing:
+        own = getattr(function, "__name__", "<lambda>")
+        which = f"{name}={own}" if name.isidentifier() and own != "<lambda>" else name
+        there = ", ".join([*values, *(s for s in sizes if s not in values)])
+        example = f"{name if name.isidentifier() else 'lhs'}=lambda {there}: f({there})"
         raise ValueError(
-            f"a function of the claim asks for {', '.join(missing)}; "
-            f"its domain has {', '.join(known) or 'no argument'}."
+            f"{which} asks for {', '.join(missing)}; its domain has {there or 'no argument'}, and "
+            f"arguments are given by name, as in {example}."
         )
     leading = [known[p.name] for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in known]
     named = {

@@ -3,8 +3,10 @@
 from theorykit.claims._attempt import float64 as float64
 from theorykit.claims._claim import TIERS as TIERS
 from theorykit.claims._claim import Claim as Claim
+from theorykit.claims._find import TierWarning as TierWarning
 from theorykit.claims._find import installed as installed
 from theorykit.claims._find import load as load
+from theorykit.claims._find import one as one
 from theorykit.claims._find import select as select
 from theorykit.claims._registry import REGISTRY as REGISTRY
 from theorykit.claims._registry import Registry as Registry

@@ -22,16 +22,21 @@ class Attempt:
     """What came of an attempt to break a claim.
 
     **Fields:** `outcome` of its check; `control`, the verdict of its control, None if it has none
-    or the check failed before; `tried`, one line that says what was tried.
+    or the check failed before; `tried`, one line that says what was tried; `failed`, why the
+    control could not be tried.
     """
 
     outcome: Outcome
     control: Verdict | None = None
     tried: str = ""
+    failed: str = ""
 
     def weighed(self) -> tuple[Verdict, str]:
         """Return the claim's verdict and a note: it holds only if its control was refuted."""
         found, control = self.outcome, self.control
+        if self.failed:
+            said = f"The control could not be tried: {self.failed}. {found.note}".strip()
+            return (Verdict.error if found.verdict == Verdict.holds else found.verdict), said
         if found.verdict != Verdict.holds or control == Verdict.refuted:
             return found.verdict, found.note
         if control is None:
@@ -48,36 +53,46 @@ class Attempt:
 
 
 def attempt(
-    id: str, build: Callable[[], "Check"], file: Path, seed: int, progress: Progress
+    id: str, build: Callable[[], "Check"], place: str, seed: int, progress: Progress
 ) -> Attempt:
     """Try to break a claim, then its control.
 
     Random numbers depend on `id` and `seed` only. Whatever goes wrong inside is an outcome with
-    the verdict `error`, whose note names a line of `file`.
+    the verdict `error`, whose note names a line of the claim's file, or `place`, where it is
+    written (file:line). What was found before a control fails is kept.
     """
     import jax
 
     from theorykit.checks import Trial
 
     control: Verdict | None = None
-    tried = ""
+    tried = failed = untraced = ""
+    file, line = place.rsplit(":", 1)
+
+    def said(error: BaseException) -> str:
+        own = f"{Path(file).name}:{line}"
+        return explain(error, Path(file).resolve(), place=own, untraced=untraced)
+
     with float64():
         try:
             check = _checked(id, build())
-            tried = check.tried()
+            tried, untraced = check.tried(), check.untraced
+            false = check.controlled()
             key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stable_hash(id))
             memory: dict = {}
             first = lambda share: progress(0.7 * share)
             second = lambda share: progress(0.7 + 0.3 * share)
-            outcome = check.test(Trial(jax.random.fold_in(key, 0), False, memory, first))
-            false = check.controlled()
-            if false is not None:
-                trial = Trial(jax.random.fold_in(key, 1), True, memory, second)
-                control = false.test(trial).verdict
+            outcome = check.test(Trial(jax.random.fold_in(key, 0), False, memory, first, seed))
         # A claim that calls sys.exit must not end the run, least of all with exit code 0.
         except (Exception, SystemExit) as error:
-            outcome = Outcome(Verdict.error, note=explain(error, file))
-    return Attempt(outcome, control, tried)
+            return Attempt(Outcome(Verdict.error, note=said(error)), None, tried)
+        if false is not None:
+            trial = Trial(jax.random.fold_in(key, 1), True, memory, second, seed)
+            try:
+                control = false.test(trial).verdict
+            except (Exception, SystemExit) as error:
+                control, failed = Verdict.error, said(error)
+    return Attempt(outcome, control, tried, failed)
 
 
 def float64() -> AbstractContextManager[Any]:

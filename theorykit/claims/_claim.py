@@ -46,7 +46,7 @@ class Claim:
 
     @property
     def file(self) -> Path:
-        """The file that the claim is written in."""
+        """The file that the claim is written in; there is none where it is a notebook's."""
         return Path(self.build.__code__.co_filename).resolve()
 
     @property
@@ -82,7 +82,7 @@ class Claim:
         with the verdict `error`.
         """
         start = time.perf_counter()
-        found = attempt(self.id, self.build, self.file, seed, progress)
+        found = attempt(self.id, self.build, self.place, seed, progress)
         verdict, note = found.weighed()
         return Result(
             id=self.id,
@@ -103,9 +103,11 @@ class Claim:
         certificate = outcome.certificate
         if certificate is None:
             return outcome
-        arguments = [repr(self.id), *([certificate.call] if certificate.call else [])]
-        if not self.is_installed:
-            arguments.append(f"file={str(self.file)!r}")
+        found = self.is_installed or self.file.is_file()  # else by the name that it is bound to
+        arguments = [repr(self.id) if found else self.build.__name__]
+        arguments += [certificate.call] if certificate.call else []
+        if found and not self.is_installed:
+            arguments.append(f"file={self.file.name!r}")
         program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
         signed = dataclasses.replace(certificate, program=program)
         return dataclasses.replace(outcome, certificate=signed)

@@ -1,5 +1,6 @@
 """Where claims are found: the known papers, and files of a user's own."""
 
+import contextlib
 import fnmatch
 import importlib
 import importlib.util
@@ -7,6 +8,7 @@ import itertools
 import pkgutil
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +16,8 @@ from types import ModuleType
 from theorykit import papers
 from theorykit.claims._attempt import stable_hash
 from theorykit.claims._claim import TIERS, Claim
-from theorykit.claims._registry import REGISTRY, ClashingIds
-from theorykit.common.errors import explain
+from theorykit.claims._registry import REGISTRY, ClashingIds, by_id
+from theorykit.common.errors import explain, nearest
 
 
 def installed(patterns: Iterable[str] = ("*",)) -> list[Claim]:
@@ -71,47 +73,94 @@ def load(path: str | Path) -> list[Claim]:
     return found
 
 
-def select(patterns_or_files: Iterable[str] = (), tier: str = "all") -> list[Claim]:
-    """Return the claims that the patterns and files name, each once, ordered by id.
+def select(
+    claims: str | Path | Claim | Iterable[str | Path | Claim] = (), tier: str = "all"
+) -> list[Claim]:
+    """Return the claims that are asked for, each once, ordered by id.
 
     **Arguments:**
 
-    - `patterns_or_files`: names ending in `.py` are files of claims, everything else is a shell
-      pattern over the ids of the known papers' claims and of those files; none means the claims
+    - `claims`: claims; names ending in `.py`, which are files of claims; everything else is a shell
+      pattern over the ids of the known papers' claims and of those files. None means the claims
       of all known papers. A file gives all its claims, unless a pattern names some of them.
-    - `tier`: "fast", "slow" or "all".
+    - `tier`: "fast", "slow" or "all". A `TierWarning` says how many it leaves out of those that
+      were asked for.
 
-    **Raises:** `ValueError` for a pattern or file without claims, or an unknown tier.
+    **Raises:** `ValueError` for a pattern or file without claims, two claims with one id, or an
+    unknown tier.
     """
     if tier not in (*TIERS, "all"):
         raise ValueError(f"the tier is fast, slow or all, not {tier!r}.")
-    wanted = [str(p) for p in patterns_or_files]
+    asked = [claims] if isinstance(claims, str | Path | Claim) else list(claims)
+    chosen = [c for c in asked if isinstance(c, Claim)]
+    wanted = [str(p) for p in asked if not isinstance(p, Claim)]
     files = [p for p in wanted if p.endswith(".py")]
     patterns = [p for p in wanted if not p.endswith(".py")]
     groups = [load(path) for path in files]
-    chosen: list[Claim] = []
-    if patterns or not wanted:
-        sought = patterns or ["*"]
-        known = [*installed(sought), *itertools.chain(*groups)]
-        for pattern in sought:
-            matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
-            if patterns and not matches:
-                raise ValueError(
-                    f"no claim matches {pattern!r}; `theorykit list` shows the ids there are, "
-                    "`theorykit list FILE` those of a file."
-                )
-            chosen += matches
+    sought = patterns if asked else ["*"]
+    known = [*installed(sought), *itertools.chain(*groups)] if sought else []
+    for pattern in sought:
+        matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
+        if asked and not matches:
+            raise ValueError(
+                f"no claim matches {pattern!r}; `theorykit list` shows the ids there are, "
+                f"`theorykit list FILE` those of a file.{_meant(pattern, known)}"
+            )
+        chosen += matches
     named = {c.id for c in chosen}
     chosen += [c for group in groups if not named & {c.id for c in group} for c in group]
-    unique = sorted({c.id: c for c in chosen}.values(), key=lambda c: c.id)
+    unique = by_id(chosen).values()
     kept = [c for c in unique if tier in ("all", c.tier)]
-    if wanted and not kept:
-        other = "slow" if tier == "fast" else "fast"
+    left, other = len(unique) - len(kept), "slow" if tier == "fast" else "fast"
+    if asked and not kept:
+        what = "1 claim" if left == 1 else f"{left} claims, all"
         raise ValueError(
-            f"{' '.join(wanted)} names {len(unique)} claims, all of the {other} tier; "
-            f"add --tier {other}."
+            f"{' '.join(map(_name, asked))} names {what} of the {other} tier; "
+            f"ask for the tier {other}: --tier {other}, or tier={other!r} in Python."
+        )
+    if asked and left:
+        what = "1 claim of the {} tier is" if left == 1 else f"{left} claims of the {{}} tier are"
+        warnings.warn(
+            f"{what.format(other)} left out; the tier all has every claim: --tier all, or "
+            "tier='all' in Python.",
+            TierWarning,
+            stacklevel=2,
         )
     return kept
+
+
+class TierWarning(UserWarning):
+    """How many of the claims that were asked for are of another tier, in one sentence."""
+
+
+def one(id: str, files: Iterable[str | Path] = ()) -> Claim:
+    """Return the claim of this id, of a known paper or, if there are files, of one of them.
+
+    **Raises:** `ValueError` if there is none.
+    """
+    files = [str(f) for f in files]
+    claims = {c.id: c for c in (select(files) if files else installed([id]))}
+    if id not in claims:
+        raise ValueError(
+            f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
+            f"`theorykit show {id} FILE` looks into a file of claims."
+            + _meant(id, claims.values(), not files)
+        )
+    return claims[id]
+
+
+def _meant(id: str, near: Iterable[Claim], everywhere: bool = True) -> str:
+    """Return a sentence with the ids that are spelt much like this one, or ""."""
+    ids = {c.id for c in near}
+    said = nearest(id, ids)
+    if not said and everywhere:  # the paper's name may be the one that is spelt wrongly
+        with contextlib.suppress(ValueError):
+            said = nearest(id, {c.id for c in installed(["*"])})
+    return said
+
+
+def _name(asked: str | Path | Claim) -> str:
+    return asked.id if isinstance(asked, Claim) else str(asked)
 
 
 def _declared_by(paper: papers.Paper) -> list[Claim]:
@@ -120,6 +169,7 @@ def _declared_by(paper: papers.Paper) -> list[Claim]:
     for claim in found:
         if not claim.id.startswith(f"{paper.id}."):
             raise ValueError(f"the id of its claim {claim.id} does not begin with {paper.id}.")
+    by_id(found)  # which two modules may share
     return found
 
 

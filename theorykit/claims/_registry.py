@@ -15,11 +15,34 @@ class ClashingIds(ValueError):
     """Two claims have one id."""
 
 
+def clash(one: Claim, other: Claim) -> ClashingIds:
+    """Return the error for two claims with one id."""
+    return ClashingIds(
+        f"two claims have the id {one.id}: {one.place} and {other.place}; rename one."
+    )
+
+
+def by_id(claims: Iterable[Claim]) -> dict[str, Claim]:
+    """Return claims by their ids, ordered by id.
+
+    **Raises:** `ClashingIds` if two of them, not written in one place, have the same.
+    """
+    found: dict[str, Claim] = {}
+    for claim in claims:
+        known = found.setdefault(claim.id, claim)
+        if known.place != claim.place:
+            raise clash(known, claim)
+    return dict(sorted(found.items()))
+
+
 class Registry:
-    """Claims by id, in the order in which they were declared."""
+    """Claims by file and id, in the order in which they were declared.
+
+    Two files may have claims with one id: whoever runs both at once says that they clash.
+    """
 
     def __init__(self) -> None:
-        self._claims: dict[str, Claim] = {}
+        self._claims: dict[tuple[Path | None, str], Claim] = {}
 
     def __iter__(self) -> Iterator[Claim]:
         return iter(self._claims.values())
@@ -27,15 +50,16 @@ class Registry:
     def add(self, claim: Claim) -> None:
         """Add a claim, or put it in the place of the one that the same line declared before.
 
-        **Raises:** `ClashingIds` if a claim of another place has its id.
+        One that is in no file, as in the cell of a notebook, takes the place of the one before.
+
+        **Raises:** `ClashingIds` if another line of its file has its id.
         """
-        known = self._claims.get(claim.id)
+        where = claim.file if claim.file.is_file() else None
+        known = self._claims.get((where, claim.id))
         # A module that is imported again registers the same place again.
-        if known is not None and known.place != claim.place:
-            raise ClashingIds(
-                f"two claims have the id {claim.id}: {known.place} and {claim.place}; rename one."
-            )
-        self._claims[claim.id] = claim
+        if known is not None and where is not None and known.place != claim.place:
+            raise clash(known, claim)
+        self._claims[where, claim.id] = claim
 
     def declared_in(self, file: Path) -> list[Claim]:
         """Return the claims that are written in a file, given by its resolved path."""
@@ -44,7 +68,7 @@ class Registry:
     def forget(self, file: Path) -> None:
         """Drop the claims that are written in a file."""
         for claim in self.declared_in(file):
-            del self._claims[claim.id]
+            del self._claims[file, claim.id]
 
 
 REGISTRY = Registry()

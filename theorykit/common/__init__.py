@@ -1,1 +1,1 @@
-"""What every other room stands on: arguments, folders, exponents. It imports nothing of ours."""
+"""What every other room stands on: arguments, keys, folders, progress; nothing of ours is below."""

@@ -1,28 +1,44 @@
 """An exception in one sentence, for those who never see its traceback."""
 
+import difflib
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
-TRACED = {"TracerArrayConversionError", "TracerBoolConversionError", "ConcretizationTypeError"}
+TRACED = {
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "ConcretizationTypeError",
+    "NonConcreteBooleanIndexError",
+}
 """JAX's errors for functions that it cannot trace, by name: importing them would import JAX."""
 
 
-def explain(error: BaseException, file: Path | None = None) -> str:
+def explain(
+    error: BaseException, file: Path | None = None, *, place: str = "", untraced: str = ""
+) -> str:
     """Return one sentence for an exception: its type, its message, and where it was raised.
 
-    **Arguments:** `file`: the last line inside this file is named rather than the last of all.
+    **Arguments:** `file`: the last line inside this file is named rather than the last of all;
+    `place`: what is named if none is inside it; `untraced`: the option of a check that runs what
+    JAX cannot trace, if it has one.
     """
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
-    near = inside or list(frames)
-    frame = near[-1] if near else None
+    near = inside or ([] if place else list(frames))
+    where = f"{Path(near[-1].filename).name}:{near[-1].lineno}" if near else place
     message = " ".join(str(error).split()) or "no message"
     if len(message) > 600:
         message = message[:600] + " ..."
     if type(error).__name__ in TRACED:
-        message = (
-            "JAX cannot trace this; write it with jax.numpy (jnp.where instead of `if`), or give "
-            "the check traceable=False"
-        )
-    where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
-    return f"{type(error).__name__}: {message}{where}"
+        message = "JAX cannot trace this; write it with jax.numpy (jnp.where instead of `if`)"
+        message += f", or give the check {untraced}" if untraced else ""
+    said = f"{type(error).__name__}: {message}"
+    return f"{said.removesuffix('.')} ({where})" if where else said
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean ...?" with the names that are spelt much like this one, or ""."""
+    found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.7)
+    return f" Did you mean {' or '.join(found)}?" if found else ""

@@ -1,7 +1,7 @@
 """How far long work has come: a bar on standard error where that is a terminal."""
 
 import sys
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn
@@ -21,10 +21,10 @@ class Bar:
 
     def __init__(
         self,
-        total: float,
+        total: int,
         *columns: ProgressColumn,
         shown: bool | None = None,
-        done: float = 0,
+        done: int = 0,
         console: Console | None = None,
         fields: dict[str, Any] | None = None,
         **options: Any,
@@ -49,7 +49,7 @@ class Bar:
         """Print a line: above the bar, where there is one."""
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Bar":
         if self.drawn:
             self._display.start()
         return self

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit import papers
+from theorykit.common.errors import nearest
 from theorykit.common.folders import Folder, write_atomically
 from theorykit.common.version import __version__
 from theorykit.experiments._finding import Finding
@@ -111,5 +112,6 @@ def find(paper: str, name: str) -> Experiment:
     known = {(e.paper, e.name): e for e in experiments()}
     if (paper, name) not in known:
         names = ", ".join(f"{p} {n}" for p, n in known)
-        raise ValueError(f"there is no experiment {paper} {name}; there are {names}.")
+        meant = nearest(f"{paper} {name}", [f"{p} {n}" for p, n in known])
+        raise ValueError(f"there is no experiment {paper} {name}; there are {names}.{meant}")
     return known[paper, name]

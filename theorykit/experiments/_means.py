@@ -24,7 +24,7 @@ class Mean(NamedTuple):
 
         **Raises:** `ValueError` if there are none.
         """
-        values = np.asarray(values, float).ravel()
+        values = np.asarray(values).ravel()
         if not len(values):
             raise ValueError("there is no mean of no numbers.")
         if len(values) == 1:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from theorykit.common.errors import nearest
 from theorykit.results import Certificate, Evidence, Figure, Result, Tightness, Verdict, Witness
 from theorykit.runs import Asked, Run
 
@@ -329,7 +330,8 @@ def _matching(
     found = list(results)
     for pattern in patterns if strict else ():
         if not any(fnmatch.fnmatchcase(r.id, pattern) for r in found):
-            raise ValueError(f"no result of the run matches {pattern!r}.")
+            meant = nearest(pattern, [r.id for r in found])
+            raise ValueError(f"no result of the run matches {pattern!r}.{meant}")
     if not patterns:
         return found
     return [r for r in found if any(fnmatch.fnmatchcase(r.id, p) for p in patterns)]

@@ -1,7 +1,5 @@
 """What a run shows on a terminal while it runs."""
 
-from typing import Self
-
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from theorykit.common.progress import Bar
@@ -28,7 +26,7 @@ class Live:
             speed_estimate_period=300,
         )
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Live":
         self.bar.__enter__()
         return self
 

@@ -28,6 +28,12 @@ class Evidence(enum.IntEnum):
     exhaustive = 5
     certified = 6
 
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
+
 
 def _grade(value: Any) -> Evidence:
     if isinstance(value, Evidence):

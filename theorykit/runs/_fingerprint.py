@@ -1,55 +1,128 @@
-"""Tell whether a claim changed since its result was written."""
+"""Tell whether a claim, or code that it reaches, changed since its result was written."""
 
 import ast
 import functools
 import hashlib
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeGuard
 
 from theorykit.claims import Claim
+from theorykit.runs._reach import Code, reached
 
 
 def fingerprint(claim: Claim) -> str:
-    """Return a hash of the claim and of what its file says outside of other claims.
+    """Return a hash of the claim, of what its file says outside of other claims, and of the rest.
 
-    Comments and layout do not count. What the file imports does not either: results of another
-    version of the toolkit are refused as a whole, other modules are the author's to watch.
+    The rest is every module that these import, and that those import, as far as it is the toolkit's
+    or the user's: not the standard library's and not of another distribution, unless the claim is
+    of that. Docstrings, comments and layout do not count, nor do files that are read as data. A
+    module that this process has imported counts as it was then.
     """
     parts = [claim.id, claim.paper, claim.ref, claim.statement, *claim.assumptions, claim.expect]
-    code = claim.build.__code__
-    parts.append(_source(claim.file, code.co_firstlineno) or code.co_code.hex())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    own = _own(claim.build)
+    package = claim.build.__module__.split(".")[0]
+    others = reached(own.imports, package, claim.file.parent)
+    marks = [f"{name} {mark}" for name, mark in others.items()]
+    return hashlib.sha256("\0".join([*parts, own.mark, *marks]).encode()).hexdigest()[:16]
 
 
-def _source(file: Path, line: int) -> str | None:
-    """Return the syntax tree of a file, without the claims that do not start at this line."""
-    tree = _parsed(file)
-    if tree is None:
-        return None
-    kept = [node for node in tree.body if not _is_claim(node) or _first_line(node) == line]
-    return "\n".join(map(ast.dump, kept))
+@functools.lru_cache(maxsize=4096)
+def _own(build: Callable[..., Any]) -> Code:
+    """Return what a claim's file says outside of other claims, when that is first asked."""
+    code = build.__code__
+    module = build.__globals__.get("__spec__")
+    package = module.parent if module is not None else ""
+    file = Path(code.co_filename).resolve()
+    pieces = _pieces(file, _stamp(file), package or "")
+    if pieces is None:
+        return _without_a_file(build)
+    kept = [piece for line, piece in pieces if line in (None, code.co_firstlineno)]
+    return _together(kept)
+
+
+def _together(pieces: list[Code]) -> Code:
+    imports = frozenset[str]().union(*(piece.imports for piece in pieces))
+    return Code("\n".join(piece.mark for piece in pieces), imports)
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed_at(file: Path, stamp: int) -> ast.Module | None:
+def _pieces(file: Path, stamp: int, package: str) -> list[tuple[int | None, Code]] | None:
+    """Return the statements of a file: for a claim the line where it starts, None for others."""
     try:
-        return ast.parse(file.read_text())
-    except (OSError, SyntaxError):
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
         return None
+    if ast.get_docstring(tree) is not None:
+        tree.body = tree.body[1:]
+    return [
+        (node.decorator_list[0].lineno if _is_claim(node) else None, Code.of(node, package))
+        for node in tree.body
+    ]
 
 
-def _parsed(file: Path) -> ast.Module | None:
+def _stamp(file: Path) -> int:
     try:
-        return _parsed_at(file, file.stat().st_mtime_ns)
+        return file.stat().st_mtime_ns
     except OSError:
-        return None
+        return 0
 
 
-def _first_line(node: ast.stmt) -> int:
-    return node.decorator_list[0].lineno if isinstance(node, ast.FunctionDef) else node.lineno
-
-
-def _is_claim(node: ast.stmt) -> bool:
+def _is_claim(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
     if not isinstance(node, ast.FunctionDef):
         return False
     calls = [d.func for d in node.decorator_list if isinstance(d, ast.Call)]
     return "claim" in [getattr(f, "id", getattr(f, "attr", "")) for f in calls]
+
+
+# In a notebook ------------------------------------------------------------------------------
+
+
+def _without_a_file(build: Callable[..., Any]) -> Code:
+    """Return what a function says, and what it uses of the names around it."""
+    pieces: list[Code] = []
+    seen: set[int] = set()
+    waiting: list[Any] = [build]
+    while waiting:
+        function = waiting.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        pieces.append(_function(function))
+        for name in _names(function.__code__):
+            value = function.__globals__.get(name)
+            if isinstance(value, Claim):
+                continue
+            if isinstance(value, types.ModuleType):
+                pieces.append(Code("", frozenset([value.__name__])))
+            elif inspect.isfunction(value) and value.__globals__ is build.__globals__:
+                waiting.append(value)
+            elif isinstance(value, bool | int | float | complex | str | bytes | tuple):
+                pieces.append(Code(f"{name} = {value!r}", frozenset()))
+            elif isinstance(getattr(value, "__module__", None), str):
+                pieces.append(Code("", frozenset([value.__module__])))
+    return _together(pieces)
+
+
+def _function(function: types.FunctionType) -> Code:
+    try:
+        return Code.of(ast.parse(textwrap.dedent(inspect.getsource(function))), "")
+    except (OSError, TypeError, SyntaxError):
+        code = function.__code__
+        consts = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+        inner = [c.co_code.hex() for c in _codes(code)]
+        return Code("\n".join([repr(consts), *inner]), frozenset())
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _names(code: types.CodeType) -> list[str]:
+    return sorted({name for inner in _codes(code) for name in inner.co_names})

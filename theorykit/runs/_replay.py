@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.claims import Claim, float64, installed, select
+from theorykit.claims import Claim, float64, one
 
 
 @dataclasses.dataclass(frozen=True)
 class Replay:
-    """Both sides of a claim, enclosed at a point. `str()` shows the entry that decides.
+    """Both sides of a claim, enclosed at a point. `str()` shows one entry of them.
 
-    **Fields:** `lhs`, `rhs`: `certify.Balls`, an entry each.
+    **Fields:** `lhs`, `rhs`: `certify.Balls`, an entry each; `entry`, which one is shown, counted
+    from 1: None for the one that decides.
     """
 
     lhs: Any
     rhs: Any
     bits: int
+    entry: int | None = None
+
+    def __post_init__(self) -> None:
+        count = len(self.lhs.array)
+        if self.entry is not None and not 1 <= self.entry <= count:
+            raise ValueError(f"the sides have entries 1 to {count}, not {self.entry}.")
 
     def __str__(self) -> str:
         from theorykit.certify import shown
@@ -30,42 +37,36 @@ class Replay:
             for g, a, b in zip(gaps, self.lhs.array, self.rhs.array, strict=True)
         ]
         best = gaps if max(gaps, default=0.0) > 0 else apart
-        entry = int(np.argmax(best))
+        entry = int(np.argmax(best)) if self.entry is None else self.entry - 1
         lhs, rhs = self.lhs.array[entry], self.rhs.array[entry]
         sign = ">" if lhs > rhs else "<" if lhs < rhs else "and"
-        where = f" (entry {entry})" if len(best) > 1 else ""
+        where = f" (entry {entry + 1} of {len(best)})" if len(best) > 1 else ""
         return f"lhs = {shown(lhs)}\nrhs = {shown(rhs)}\nlhs {sign} rhs at {self.bits} bits{where}"
 
 
 def replay(
-    id: str,
+    id: str | Claim,
     point: Mapping[str, Any] | None = None,
     *,
     bits: int = 128,
+    entry: int | None = None,
     file: str | Path | None = None,
 ) -> Any:
     """Repeat a certificate: enclose both sides at a point, or prove the claim again.
 
-    **Arguments:** `id`: a claim of a known paper, or one in `file`; `point`: its sizes and
-    parameters by name, floats being the exact numbers that they are; without one, the claim's
-    proof is run.
+    **Arguments:** `id`: a claim, or the id of one of a known paper or in `file`; `point`: its sizes
+    and parameters by name, floats being the exact numbers that they are; without one, the claim's
+    proof is run; `entry`: the entry of both sides to show, counted from 1.
 
     **Raises:** `ValueError` for an unknown id, a point that does not fit, or a claim without a
     proof; `certify.NotCertifiable` if the sides cannot be enclosed.
     """
-    claim = _find(id, file)
+    claim = id if isinstance(id, Claim) else one(id, [file] if file else [])
     with float64():
         check = claim.build()
         if point is None:
             return _prove(claim, check)
-        return Replay(*check.enclosed_at(point, bits), bits)
-
-
-def _find(id: str, file: str | Path | None) -> Claim:
-    known = {c.id: c for c in (select([str(file)]) if file else installed([id]))}
-    if id not in known:
-        raise ValueError(f"no claim has the id {id!r}; `theorykit list` shows their ids.")
-    return known[id]
+        return Replay(*check.enclosed_at(point, bits), bits, entry)
 
 
 def _prove(claim: Claim, check: Any) -> str:
@@ -76,5 +77,5 @@ def _prove(claim: Claim, check: Any) -> str:
     proof = check.proof_alone(Trial(jax.random.key(0)))
     if proof is None:
         raise ValueError(f"{claim.id} has no proof to repeat; give it a point.")
-    said = f"{proof.verdict}, {proof.evidence.name}. {proof.note} {proof.unproved}"
+    said = proof.unproved or f"{proof.verdict}, {proof.evidence.name}. {proof.note}"
     return f"{claim.id}: {' '.join(said.split())}"

@@ -26,7 +26,7 @@ MOST_MEMORY = 1.5e9
 
 
 def verify(
-    patterns_or_files: Iterable[str | Path] = (),
+    claims: str | Path | Claim | Iterable[str | Path | Claim] = (),
     *,
     seed: int = 0,
     tier: str = "fast",
@@ -38,10 +38,10 @@ def verify(
 
     **Arguments:**
 
-    - `patterns_or_files`: shell patterns over ids, and `.py` files of claims; the claims of all
-      known papers if there are none.
+    - `claims`: claims, shell patterns over ids, and `.py` files of claims; the claims of all known
+      papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
-    - `tier`: "fast", "slow" or "all".
+    - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
     - `run`: a folder to append results to; claims that have one there already are not run again.
     - `on_result`, `on_progress`: called in this thread with each result, and with a running
       claim's id and the share of it that is done.
@@ -49,10 +49,7 @@ def verify(
     **Raises:** `ValueError` for a pattern without claims, a file that cannot be imported, two
     claims with one id, or a run folder that does not fit.
     """
-    if isinstance(patterns_or_files, str | Path):
-        patterns_or_files = [patterns_or_files]
-    claims = select([str(p) for p in patterns_or_files], tier)
-    return run_selected(claims, seed, run, on_result, on_progress)
+    return run_selected(select(claims, tier), seed, run, on_result, on_progress)
 
 
 def run_selected(

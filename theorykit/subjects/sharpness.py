@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import finite, number, shown, whole
+from theorykit.common.keys import as_key
 
 __all__ = [
     "Perturbed",
@@ -50,8 +51,8 @@ class Trace(NamedTuple):
 class Perturbed(NamedTuple):
     """Traces under Gaussian noise on all parameters.
 
-    `sigmas`, `traces`, `unperturbed`, the traces without noise, and `losses`, the loss at the
-    points of `traces`.
+    `sigmas` (S,), `traces` (functions, S, draws), `unperturbed` (functions,), and `losses`, the
+    loss at the same points, (functions, S, draws).
     """
 
     sigmas: Float[np.ndarray, " sigmas"]
@@ -60,14 +61,13 @@ class Perturbed(NamedTuple):
     losses: Float[np.ndarray, "functions sigmas draws"]
 
     def excess(self, percentile: float = 100.0) -> Float[np.ndarray, " sigmas"]:
-        """Return a percentile over functions of (mean trace over draws - unperturbed)."""
-        if not 0 <= percentile <= 100:
-            raise ValueError(f"a percentile lies between 0 and 100, got {percentile}.")
+        """Return a percentile over functions of (mean trace over draws - unperturbed), (S,)."""
+        number("a percentile", percentile, "a number from 0 to 100", lambda v: 0 <= v <= 100)
         return np.percentile(self.traces.mean(-1) - self.unperturbed[:, None], percentile, axis=0)
 
 
 def loss(network: Any, x: Inputs, y: Targets) -> Float[Array, ""]:
-    """Return the mean over inputs x of |network(x) - y|^2."""
+    """Return the mean over inputs x (N, ...) of |network(x) - y|^2."""
     problem = _Problem(network, x, y)
     return _loss(problem.graph, problem.weights, problem.rest, problem.x, problem.y)
 
@@ -79,8 +79,8 @@ def trace(network: Any, x: Inputs, y: Targets | None = None) -> Trace:
     zero and nothing is drawn. The cost is about four forward passes a parameter and input.
 
     **Arguments:** `network`: an `nnx.Module` that maps one input to outputs; its `nnx.Param`s are
-    the parameters. `x`: inputs; `y`: targets, or None for the network's own outputs, at which the
-    loss is zero.
+    the parameters. `x`: (N, ...) inputs; `y`: (N, ...) targets, or None for the network's own
+    outputs, at which the loss is zero.
 
     **Raises:** `ValueError` for no network, no inputs, NaN or infinity, or targets that do not fit.
     """
@@ -89,14 +89,15 @@ def trace(network: Any, x: Inputs, y: Targets | None = None) -> Trace:
 
 
 def hutchinson(
-    network: Any, x: Inputs, y: Targets | None = None, *, key: PRNGKeyArray, draws: int = 64
+    network: Any, x: Inputs, y: Targets | None = None, *, key: PRNGKeyArray | int, draws: int = 64
 ) -> Trace:
     """Return an estimate of the trace from z' H z with random signs z, with standard errors.
 
-    Arguments as for `trace`; `draws`, how many z, at least 2. Costs a Hessian-vector product each.
+    Arguments as for `trace`; `key`: a JAX key, or a seed; `draws`, how many z, at least 2. Costs a
+    Hessian-vector product each.
     """
     problem, draws = _Problem(network, x, y), whole("draws", draws, 2)
-    p = problem
+    p, key = problem, as_key(key)
     samples = _hutchinson(p.graph, p.names, draws, p.weights, p.rest, p.x, p.y, key)
     error = lambda v: jnp.std(v, ddof=1) / math.sqrt(draws)
     groups = {k: v.mean() for k, v in samples.items()}
@@ -106,7 +107,7 @@ def hutchinson(
 
 
 def gradient_norms(network: Any, x: Inputs) -> dict[str, Float[Array, " inputs"]]:
-    """Return the squared norm of the output's gradient at each input, by group.
+    """Return the squared norm of the output's gradient at each input, (N,), by group.
 
     Summed over outputs where there are several. Twice the mean of the sum over groups is the
     Gauss-Newton part of the trace; all of it where the loss is zero (Theorem 13).
@@ -121,7 +122,7 @@ def perturbed(
     y: Targets | None = None,
     *,
     sigmas: Sequence[float] | Float[np.ndarray, " sigmas"],
-    key: PRNGKeyArray,
+    key: PRNGKeyArray | int,
     draws: int = 4,
 ) -> Perturbed:
     """Return exact traces at theta + sigma N(0, 1), over a mesh of sigmas.
@@ -129,13 +130,18 @@ def perturbed(
     **Arguments:** `networks`: one, or several of one shape (one per function); `y`: None for each
     network's own outputs without noise; `sigmas`: above 0; the same draws serve every sigma.
 
-    **Raises:** `ValueError` for a sigma at or below 0, and as `trace`.
+    **Raises:** `ValueError` for no network, a sigma at or below 0, and as `trace`.
     """
-    mesh = np.atleast_1d(np.asarray(sigmas, float))
+    try:
+        mesh = np.atleast_1d(np.asarray(sigmas, float))
+    except (TypeError, ValueError):
+        mesh = np.zeros(0)
     if mesh.ndim != 1 or not mesh.size or not (np.isfinite(mesh) & (mesh > 0)).all():
-        raise ValueError(f"sigmas are positive numbers, got {sigmas!r}.")
-    whole("draws", draws)
+        raise ValueError(f"sigmas are positive numbers, got {shown(sigmas)}.")
+    draws, key = whole("draws", draws), as_key(key)
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
+    if not several:
+        raise ValueError("networks is one network or more, got none.")
     traces, losses, base = [], [], []
     for index, network in enumerate(several):
         problem = _Problem(network, x, y)

@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +8,7 @@ import pytest
 from theorykit import verify
 from theorykit.checks import exhaustive, expectation, identity, inequality
 from theorykit.checks.domains import inputs, reals
-from theorykit.claims import _find, claim, load, select
+from theorykit.claims import REGISTRY, TierWarning, _find, claim, load, one, select
 from theorykit.results import Evidence, Result, Verdict
 from theorykit.runs._fingerprint import fingerprint
 
@@ -45,7 +46,7 @@ def test_a_claim_is_data(registry):
     assert (a.id, a.paper, a.ref, a.statement) == ("p.a", "p", "Lemma 1", "x")
     assert (a.assumptions, a.expect, a.tier) == (("y",), Verdict.refuted, "fast")
     assert a.words == "Say it in words."
-    assert registry == {"p.a": a}
+    assert list(REGISTRY) == [a]
     assert claim("p.a.repaired")(lambda: None).repairs == "p.a"
     assert claim("q.b", paper="other")(lambda: None).paper == "other"
 
@@ -124,12 +125,13 @@ def random_claims():
 
 def test_a_result_depends_on_seed_and_id_only(registry):
     random_claims()
-    one = registry["p.1"].run(seed=3)
-    again = {i: c.run(seed=3) for i, c in reversed(registry.items())}["p.1"]
+    found = {c.id: c for c in REGISTRY}
+    one = found["p.1"].run(seed=3)
+    again = {c.id: c.run(seed=3) for c in reversed(found.values())}["p.1"]
     drop = lambda r: {k: v for k, v in r.json().items() if k != "seconds"}
     assert drop(one) == drop(again)
-    assert registry["p.1"].run(seed=4).outcome.measured.estimate != one.outcome.measured.estimate
-    assert registry["p.2"].run(seed=3).outcome.measured.estimate != one.outcome.measured.estimate
+    assert found["p.1"].run(seed=4).outcome.measured.estimate != one.outcome.measured.estimate
+    assert found["p.2"].run(seed=3).outcome.measured.estimate != one.outcome.measured.estimate
 
 
 def test_checks_run_in_float64_and_leave_jax_alone(registry):
@@ -145,7 +147,7 @@ def test_checks_run_in_float64_and_leave_jax_alone(registry):
 
 def test_results_survive_json(registry):
     random_claims()
-    result = registry["p.0"].run()
+    result = next(iter(REGISTRY)).run()
     text = json.dumps(result.json(), allow_nan=False)
     assert Result.from_json(json.loads(text)).json() == result.json()
 
@@ -209,7 +211,7 @@ def test_selection(registry, tmp_path, monkeypatch):
     monkeypatch.setattr(
         _find, "installed", lambda patterns: [c for c in load(file) if c.tier == "slow"]
     )
-    with pytest.raises(ValueError, match="all of the slow tier; add --tier slow"):
+    with pytest.raises(ValueError, match="1 claim of the slow tier; ask for the tier slow"):
         select(["my.second"], "fast")
     assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
 
@@ -232,3 +234,94 @@ def test_a_fingerprint_follows_the_claim_and_its_helpers_only(registry, tmp_path
     write(file)
     file.write_text("# a comment\n\n" + file.read_text())
     assert [fingerprint(c) for c in load(file)] == [first, second]
+
+
+# One id in several places ------------------------------------------------------------------------
+
+
+def test_files_of_different_calls_do_not_clash(registry, tmp_path):
+    one, two = write(tmp_path / "v1.py"), write(tmp_path / "v2.py", size=7)
+    assert [verify(file)[0].outcome.cases for file in (one, two, one)] == [5, 7, 5]
+    with pytest.raises(ValueError, match=r"id my\.first: .*v1\.py:\d+ and .*v2\.py:\d+"):
+        verify([one, two])
+    assert [r.outcome.cases for r in verify([one, one])] == [5]
+
+
+def test_a_file_may_not_have_the_id_of_a_paper_in_the_same_call(registry, tmp_path, monkeypatch):
+    one, two = write(tmp_path / "v1.py"), write(tmp_path / "v2.py")
+    known = load(one)
+    monkeypatch.setattr(_find, "installed", lambda patterns: known)
+    with pytest.raises(ValueError, match=r"two claims have the id my\.first"):
+        verify(["my.*", two])
+    assert len(verify("my.f*")) == 1
+
+
+def in_a_cell(text, **names):
+    """Run Python that is in no file, as a cell of a notebook is."""
+    import __main__
+
+    scope = dict(vars(__main__), __name__="__main__", **names)
+    exec(compile(text, "<cell>", "exec"), scope)
+    return scope
+
+
+CELL = """
+from theorykit import claim
+from theorykit.checks import exhaustive
+
+def small(n):
+    return n < BOUND
+
+@claim("cell.first", tier={tier!r})
+def first():
+    return exhaustive(predicate=small, universe=range({size}),
+                      control=dict(predicate=lambda n: n > 0))
+"""
+
+
+def test_a_claim_of_a_notebook_is_verified_and_replaced(registry):
+    first = in_a_cell(CELL.format(size=3, tier="fast"), BOUND=9)["first"]
+    assert [r.outcome.cases for r in verify(first)] == [3]
+    again = in_a_cell("\n\n" + CELL.format(size=4, tier="fast"), BOUND=9)["first"]
+    assert [r.outcome.cases for r in verify([again])] == [4]
+    assert list(REGISTRY) == [again]
+
+
+def test_a_run_knows_a_notebooks_claim_and_what_it_uses(registry, tmp_path):
+    ran = []
+
+    def cases(size, bound):
+        made = in_a_cell(CELL.format(size=size, tier="fast"), BOUND=bound)["first"]
+        before = (tmp_path / "r" / "results.jsonl").stat().st_size if ran else 0
+        (found,) = verify(made, run=tmp_path / "r")
+        ran.append((tmp_path / "r" / "results.jsonl").stat().st_size > before)
+        return found.outcome.cases, ran[-1]
+
+    assert cases(3, 9) == (3, True)
+    assert cases(3, 9) == (3, False)
+    assert cases(3, 8) == (3, True)  # a name that a function beside it uses
+    assert cases(4, 8) == (4, True)
+
+
+def test_what_the_tier_leaves_out_is_said(registry, tmp_path):
+    file = write(tmp_path / "mine.py")
+    with pytest.warns(TierWarning, match="1 claim of the slow tier is left out") as caught:
+        verify(file)
+    assert len(caught) == 1
+    slow = in_a_cell(CELL.format(size=3, tier="slow"), BOUND=9)["first"]
+    with pytest.raises(ValueError, match=r"cell\.first names 1 claim of the slow tier"):
+        verify(slow)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(verify(file, tier="all")) == 2
+        assert len(verify([slow], tier="slow")) == 1
+
+
+def test_an_id_that_is_spelt_wrongly_is_guessed(registry, tmp_path):
+    file = str(write(tmp_path / "mine.py"))
+    with pytest.raises(ValueError, match=r"Did you mean my\.first\?"):
+        one("my.frist", [file])
+    with pytest.raises(ValueError, match=r"Did you mean my\.second\?"):
+        select([file, "my.secnd"])
+    with pytest.raises(ValueError, match=r"FILE` looks into a file of claims\.$"):
+        one("nothing.like.it", [file])

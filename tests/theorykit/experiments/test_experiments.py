@@ -1,8 +1,5 @@
 """Experiments are listed, found and refused; their parts: optimizers, means, curves, plots."""
 
-import subprocess
-import sys
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,17 +15,14 @@ def test_what_is_not_there_is_said():
     assert {"induction", "sorting", "spp", "mincut"} <= names
 
 
-def test_the_command_line_lists_and_refuses():
-    run = lambda *a: subprocess.run(
-        [sys.executable, "-m", "theorykit.cli", "experiment", *a], capture_output=True, text=True
-    )
-    assert "induction" in run().stdout
-    wrong = run("capture", "nothing")
-    assert wrong.returncode == 2
-    assert "there is no experiment" in wrong.stderr
-    wrong = run("nobody")
-    assert wrong.returncode == 2
-    assert "there are experiments of capture" in wrong.stderr
+def test_the_command_line_lists_and_refuses(command):
+    assert "induction" in command("experiment")[1]
+    code, _, said = command("experiment", "capture", "nothing")
+    assert code == 2
+    assert "there is no experiment" in said
+    code, _, said = command("experiment", "nobody")
+    assert code == 2
+    assert "there are experiments of capture" in said
 
 
 def test_a_rate_rises_and_falls():

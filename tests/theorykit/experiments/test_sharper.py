@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import jax
 import numpy as np
 
-from theorykit.experiments import Setting, experiments, sharper
+from theorykit.checks import Trial
+from theorykit.experiments import Setting, sharper
 from theorykit.subjects import boolean
 
 TINY = sharper.Interpolation(
@@ -25,8 +27,6 @@ def test_each_network_has_its_function_and_its_samples():
     groups = sharper.by_class(found, found.test)
     assert list(groups) == found.labels
     # The loss that is reported is that of the network, on all 16 inputs.
-    import jax
-
     out = jax.vmap(found.fit.network(3))(found.inputs)[:, 0]
     assert np.isclose(np.mean((out - found.targets[3]) ** 2), found.test[3], rtol=1e-4)
 
@@ -37,14 +37,37 @@ def test_growth_is_counted():
     assert sharper.slopes(study, means) == ("4 of 4", "0 of 3")
 
 
+def test_the_summary_says_both_how_the_gap_grows_and_where_the_bound_is():
+    study = dataclasses.replace(TINY, degrees=(1, 2), sparsities=(1, 3))
+    means = {(1, 1): 0.1, (1, 3): 0.3, (2, 1): 0.2, (2, 3): 0.4}
+    rows = [dict(gap=m, bound=m + 1) for m in means.values()]
+    growth = "for 2 of 2 and with the sparsity for 2 of 2 of neighbouring classes, from 0.1 to 0.4"
+    said = sharper.said(study, means, rows)
+    assert growth in said
+    assert said.endswith("C = 0.1, is never below it.")
+    rows[2]["bound"] = 0.1
+    said = sharper.said(study, means, rows)
+    assert growth in said
+    assert said.endswith("C = 0.1, is below it for some class.")
+
+
+def test_the_networks_that_claims_share_are_those_of_the_seed(monkeypatch):
+    from theorykit.proofs_numeric.sharper import figures
+
+    seeds, found = [], sharper.learn(TINY, Setting())
+    learn = lambda study, setting: seeds.append(setting.seed) or found
+    monkeypatch.setattr(sharper, "learn", learn)
+    monkeypatch.setattr(figures, "networks", figures.once(figures.networks.__wrapped__))
+    check = figures.bound.build()
+    for seed in (0, 5, 2**32 - 1):
+        assert check.test(Trial(jax.random.key(7), seed=seed)).cases == 4
+        assert figures.gaps(seed).shape == (1, 4)
+    assert seeds == [1, 6, 0]  # once a seed, and another for each
+
+
 def test_rows_on_the_components_have_cosine_one():
     f = boolean.random(5, 2, 2)
     own, others = sharper.cosines(f.membership / 2.0, f)
     assert np.allclose(own, 1)
     assert len(others) == 8
     assert others.max() < 0.99
-
-
-def test_the_experiments_are_listed():
-    names = {e.name for e in experiments("sharper")}
-    assert names == {"gap", "domination", "perturbation", "mechanism"}

@@ -98,3 +98,31 @@ def test_bad_input(call, says, data):
     with pytest.raises(ValueError, match=r"\.$") as error:
         call(*data)
     assert says in str(error.value)
+
+
+def test_seeds_are_keys(data):
+    x, _ = data
+    found = [sharpness.hutchinson(Small(), x, key=key, draws=4) for key in (3, jax.random.key(3))]
+    assert found[0].value == found[1].value
+    moved = [sharpness.perturbed(Small(), x, sigmas=[0.1], key=key, draws=1).traces
+             for key in (3, jax.random.PRNGKey(3), jax.random.key(3))]  # fmt: skip
+    assert moved[0] == moved[1] == moved[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (
+            lambda x: sharpness.perturbed([], x, sigmas=[0.1], key=0),
+            "network or more, got none",
+        ),
+        (lambda x: sharpness.perturbed(Small(), x, sigmas="a", key=0), "positive numbers, got 'a'"),
+        (lambda x: sharpness.perturbed(Small(), x, sigmas=[np.nan], key=0), "positive numbers"),
+        (lambda x: sharpness.hutchinson(Small(), x, key=-1), "a number from 0 to"),
+        (lambda x: sharpness.hutchinson(Small(), x, key="a"), "a number from 0 to"),
+    ],
+)
+def test_what_cannot_be_drawn(data, call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call(data[0])
+    assert says in str(error.value)

@@ -3,6 +3,7 @@
 from theorykit.experiments.sharper._domination import dominated as dominated
 from theorykit.experiments.sharper._gap import SAID as SAID
 from theorykit.experiments.sharper._gap import analytic as analytic
+from theorykit.experiments.sharper._gap import said as said
 from theorykit.experiments.sharper._gap import slopes as slopes
 from theorykit.experiments.sharper._mechanism import EXAMINATIONS as EXAMINATIONS
 from theorykit.experiments.sharper._mechanism import Examination as Examination

@@ -5,7 +5,7 @@ less that on the training set.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theorykit.experiments import Finding, Line, Panel, Plot, Setting, reproduces
@@ -42,17 +42,22 @@ def gap(setting: Setting) -> Finding:
             "bound": round(bound.value, 2),
         })  # fmt: skip
         numbers[f"{d}, {s}"] = values.tolist()
+    return Finding(said(study, means, rows), rows, numbers, _plot(study, means))
+
+
+def said(
+    study: Interpolation, means: Mapping[Class, float], rows: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the summary: how the gap grows, and whether the bound is above it."""
     in_degree, in_sparsity = slopes(study, means)
-    summary = (
+    above = all(row["bound"] >= row["gap"] for row in rows)
+    return (
         f"The gap grows with the degree for {in_degree} and with the sparsity for {in_sparsity} of "
         f"neighbouring classes, from {min(means.values()):.3g} to {max(means.values()):.3g}, at "
         f"{study.samples} samples of T = {study.T}. The paper: it grows with both. The truncated "
         f"bound of Theorem 2, with norm and trace bound of the construction and C = {SAID}, is "
-        "never below it."
-        if all(row["bound"] >= row["gap"] for row in rows)
-        else "The bound of Theorem 2 is below the measured gap of some class."
+        + ("never below it." if above else "below it for some class.")
     )
-    return Finding(summary, rows, numbers, _plot(study, means))
 
 
 def slopes(study: Interpolation, means: Mapping[Class, float]) -> tuple[str, str]:

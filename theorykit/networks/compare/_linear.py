@@ -51,9 +51,9 @@ def predict(
     kernel: Callable[[int, int], np.ndarray],
     stages: Sequence[Stage],
     start: Float[np.ndarray, "tested outputs"],
-    starts: Sequence[Matrix],
+    starts: Sequence[Float[np.ndarray, "_ outputs"]],
     flow: bool = False,
-) -> list[Float[np.ndarray, "times tested outputs"]]:
+) -> list[Float[np.ndarray, "_ tested outputs"]]:
     """Return the outputs at the test inputs for each stage.
 
     The predictor of a stage is the one that the last stage ended with plus the kernel predictor

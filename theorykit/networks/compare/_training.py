@@ -17,6 +17,7 @@ from theorykit.networks.compare._networks import inputs as checked
 
 Inputs = Real[Array | np.ndarray, "inputs ..."]
 Targets = Real[Array | np.ndarray, "inputs ..."]
+Data = tuple[Real[Array | np.ndarray, "_ ..."], Real[Array | np.ndarray, "_ ..."]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +95,8 @@ def gradient_descent(
 def two_stage(
     make: Make,
     kernel: Callable[..., Any],
-    first: tuple[Inputs, Targets],
-    second: tuple[Inputs, Targets],
+    first: Data,
+    second: Data,
     x_test: Real[Array | np.ndarray, "tested ..."],
     *,
     steps: tuple[int, Sequence[int]],
@@ -146,7 +147,7 @@ class TangentKernel:
 def _compare(
     ensemble: Ensemble,
     kernel: Callable[..., Any],
-    given: Sequence[tuple[tuple[Inputs, Targets], float | None, Sequence[int]]],
+    given: Sequence[tuple[Data, float | None, Sequence[int]]],
     x_test: Array | np.ndarray,
     subtract: bool,
 ) -> TrainingGap:

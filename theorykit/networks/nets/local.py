@@ -14,6 +14,7 @@ from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
+    Source,
     checked_ids,
     count_parameters,
     embedding,
@@ -107,7 +108,7 @@ class LocalTransformer(nnx.Module):
         readout: str = "tokens",
         activation: str = "relu",
         parameterisation: str = "mup",
-        rngs: nnx.Rngs | int = 0,
+        rngs: Source = 0,
     ):
         """Draw all weights."""
         one_of("activation", activation, ACTIVATIONS)

@@ -14,6 +14,7 @@ from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
+    Source,
     checked_ids,
     count_parameters,
     sizes,
@@ -50,7 +51,7 @@ class MLP(nnx.Module):
         sigma_w: float = 1.0,
         sigma_b: float = 0.0,
         dtype: Any = None,
-        rngs: nnx.Rngs | int = 0,
+        rngs: Source = 0,
     ):
         """Draw all weights."""
         one_of("activation", activation, ACTIVATIONS)

@@ -7,10 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, function, instance, one_of, shown, size
 from theorykit.common.keys import as_key
+
+Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
+"""What weights can be drawn from: `nnx.Rngs`, a seed or a key."""
 
 PARAMETERISATIONS = ("ntk", "standard", "mup")
 
@@ -139,7 +142,7 @@ def weight_dtype(dtype: Any) -> Any:
     raise ValueError(f"dtype is one of floating point, such as jnp.float32, got {shown(dtype)}.")
 
 
-def checked_ids(x: Any, vocabulary: int) -> Integer[Array | np.ndarray, "..."]:
+def checked_ids(x: Any, vocabulary: int) -> Shaped[Array | np.ndarray, "..."]:
     """Return token ids as an array.
 
     **Raises:** `ValueError` for others than integers, or outside the vocabulary; traced ones are

@@ -16,6 +16,7 @@ from theorykit.networks.nets.scales import (
     NORMS,
     PARAMETERISATIONS,
     Map,
+    Source,
     checked_ids,
     count_parameters,
     embedding,
@@ -236,7 +237,7 @@ class Transformer(nnx.Module):
         sigma_w: float = 1.0,
         sigma_b: float = 0.0,
         dtype: Any = None,
-        rngs: nnx.Rngs | int = 0,
+        rngs: Source = 0,
     ):
         """Draw all weights."""
         one_of("activation", activation, ACTIVATIONS)

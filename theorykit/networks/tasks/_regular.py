@@ -12,6 +12,7 @@ import numpy as np
 from jax import random
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from theorykit.common.arguments import affordable, as_strings, instance, listed
 from theorykit.networks.tasks._base import Sample
 from theorykit.networks.tasks._lengths import AnyLength
 
@@ -64,6 +65,8 @@ class RegularLanguage(AnyLength):
         return f"RegularLanguage({self.name!r})"
 
     def __post_init__(self):
+        for what in ("name", "pattern", "alphabet"):
+            instance(what, getattr(self, what), str, "text")
         symbols = tuple(self.alphabet)
         if not symbols or len(set(symbols)) < len(symbols) or set(symbols) & set(OPERATORS):
             raise ValueError(
@@ -90,7 +93,8 @@ class RegularLanguage(AnyLength):
 
         symbols = set(self.alphabet)
         try:
-            made = DFA.from_nfa(NFA.from_regex(self.pattern, input_symbols=symbols), minify=True)
+            pattern = without_powers_of_0(self.pattern)
+            made = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=symbols), minify=True)
         except (AutomatonException, RegexException) as error:
             raise ValueError(
                 f"the pattern {self.pattern!r} does not parse: {str(error).rstrip('.')}."
@@ -119,6 +123,7 @@ class RegularLanguage(AnyLength):
         """Return whether a word is in the language; of a list of words, an array (words,)."""
         if isinstance(words, str):
             return bool(self.accepts([words])[0])
+        words = ["".join(word) for word in as_strings(words)]
         lengths = np.array([len(word) for word in words])
         inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(inside.shape, int)
@@ -151,7 +156,7 @@ class RegularLanguage(AnyLength):
         place = np.minimum(np.searchsorted(symbols[order], codes), len(symbols) - 1)
         if (wrong := symbols[order][place] != codes).any():
             raise ValueError(
-                f"{self.name} is a language over {', '.join(self.alphabet)}; "
+                f"{self.name} is a language over {listed(self.alphabet)}; "
                 f"{word[np.argmax(wrong)]!r} is none of them."
             )
         return order[place]
@@ -176,12 +181,15 @@ class RegularLanguage(AnyLength):
 
     def lengths(self, low: int, high: int) -> list[int]:
         """Return the lengths from `low` to `high` that have words."""
-        within, found = {0}, []
-        for n in range(high + 1):
-            if n >= max(low, self.smallest) and self.automaton.accept[list(within)].any():
-                found.append(n)
-            within = set(self.automaton.follow[list(within)].ravel().tolist())
-        return found
+        within, seen = frozenset({0}), dict[frozenset[int], int]()
+        has: list[bool] = []
+        while within not in seen and len(has) <= high:
+            seen[within] = len(has)
+            has.append(bool(self.automaton.accept[list(within)].any()))
+            within = frozenset(self.automaton.follow[list(within)].ravel().tolist())
+        start = seen.get(within, 0)  # from here on it goes round
+        round_ = lambda n: n if n < len(has) else start + (n - start) % (len(has) - start)
+        return [n for n in range(max(low, self.smallest), high + 1) if has[round_(n)]]
 
     def padded(self, key: PRNGKeyArray, length: Int[Array, ""] | int, size: int) -> Sample:
         """Return one word of this length and its sets, padded to `size` symbols.
@@ -252,6 +260,40 @@ class RegularLanguage(AnyLength):
         follow, live = self.automaton.follow[state], self.automaton.live
         may = {a for a, to in zip(self.alphabet, follow, strict=True) if live[to]}
         return frozenset(may | {END} if self.automaton.accept[state] else may)
+
+
+def without_powers_of_0(pattern: str) -> str:
+    """Return a pattern with (), the empty word, for what is repeated no times.
+
+    `automata` reads `a{0}` as `a?`.
+
+    **Raises:** `ValueError` for repetitions that multiply to more than 10^5 symbols.
+    """
+    starts: list[int] = []  # of the operand that a quantifier would take, in `found`
+    opened: list[int] = []
+    found: list[str] = []
+    sizes: list[int] = []
+    for piece in re.findall(r"\{[\d,]*\}|[^ ]", pattern):
+        repeated = re.fullmatch(r"\{(\d*),?(\d*)\}", piece)
+        if piece == "(":
+            opened.append(len(found))
+        if repeated and starts and "|" not in found[-1:] and "(" not in found[-1:]:
+            largest = max(int(n or 0) for n in repeated.groups())
+            size = sum(sizes[starts[-1] :]) * max(largest, 1)
+            affordable(f"the pattern {pattern!r}", size, 10**5, "symbols, written out")
+            end = piece.rpartition(",")[2] if "," in piece else piece
+            if largest == 0 and end.strip("{}") != "":
+                found[starts[-1] :], sizes[starts[-1] :] = ["(", ")"], [1, 1]
+            else:
+                found.append(piece)
+                sizes.append(size - sum(sizes[starts[-1] :]))
+            continue
+        starts.append(opened.pop() if piece == ")" and opened else len(found))
+        if piece in "*+?" and len(starts) > 1:
+            starts.pop()  # what it repeats goes on to be the operand
+        found.append(piece)
+        sizes.append(1)
+    return "".join(found)
 
 
 def depth(n: int) -> str:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float
@@ -53,7 +52,7 @@ class Report:
             self._said = now
             self._bar.say(f"step {step} of {self.steps}  {text}  {now - self._begun:.1f} s")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Report":
         self._bar.__enter__()
         return self
 

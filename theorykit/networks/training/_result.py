@@ -42,7 +42,7 @@ class Fit:
         """The step at which each seed met the stop rule, or -1."""
         return np.asarray(self.state.stopped_at)
 
-    def network(self, index: int) -> nnx.Module:
+    def network(self, index: int | np.integer) -> nnx.Module:
         """Return the network of one seed, by its place among the seeds.
 
         **Raises:** `ValueError` if there is no such place.

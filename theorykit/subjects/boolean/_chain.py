@@ -53,7 +53,7 @@ class ParityChain(Transformer):
         )
 
     def tokens(self, x: Bits) -> Float[Array, "positions {self.T}+1"]:
-        """Return X of a sequence of bits, the answers so far included."""
+        """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""
         x, codes = jnp.asarray(x), self.encodings[...]
         if x.ndim != 1:
             raise ValueError(f"one sequence is a row of bits, got shape {x.shape}; vmap many.")
@@ -61,11 +61,11 @@ class ParityChain(Transformer):
         return jnp.column_stack([codes, x.astype(codes.dtype)])
 
     def step(self, sequence: Bits) -> Float[Array, ""]:
-        """Return the output at the last position: near 1 if its two bits are equal, else 0."""
+        """Return the output () at the last position: near 1 if its two bits are equal, else 0."""
         return self.last(sequence)[0]
 
     def __call__(self, x: Bits) -> Int[Array, " {self.T}"]:
-        """Return the chain of an input of T bits: each answer is rounded and appended."""
+        """Return the chain (T,) of an input of T bits: each answer is rounded and appended."""
         x = jnp.asarray(x)
         self.refuse_other_lengths(x)
         refuse_other_than_bits(x)

@@ -81,14 +81,14 @@ class Parities:
 
     @property
     def membership(self) -> Int64[np.ndarray, "sets T"]:
-        """Which set holds which position, as 0 and 1."""
+        """Which set holds which position, (sets, T) of 0 and 1."""
         M = np.zeros((len(self.sets), self.T), np.int64)
         for row, S in zip(M, self.sets, strict=True):
             row[list(S)] = 1
         return M
 
     def indicators(self, x: Bits) -> Int[Array | np.ndarray, "*batch sets"]:
-        """Return chi_i(x) for bits, as 0 and 1: numpy for numpy, JAX for JAX."""
+        """Return chi_i(x), (..., sets) of 0 and 1, for bits (..., T): numpy for numpy, else JAX."""
         x = x if isinstance(x, Array | np.ndarray) else np.asarray(x)
         if not x.shape or x.shape[-1] != self.T:
             raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
@@ -96,7 +96,7 @@ class Parities:
         return 1 - (x.astype(int) @ self.membership.T) % 2
 
     def __call__(self, x: Bits) -> Float[Array | np.ndarray, "*batch"]:
-        """Return f at bits: numpy for numpy, JAX for JAX."""
+        """Return f, (...), at bits (..., T): numpy for numpy, else JAX."""
         return self.indicators(x) @ np.array([float(c) for c in self.coefficients])
 
     def table(self) -> Float64[np.ndarray, " values"]:

@@ -30,8 +30,8 @@ class Transformer(nnx.Module):
     `value1` V1 (r+1, r+1), `mlp_in` F1 (r+1, m), `bias` b (m,), `mlp_out` F2 (m, r+1), `score2` W2
     (r+1, r+1), `value2` v2 (r+1,). Drawn with variance 1 / fan in; the bias is 0.
 
-    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, unit vectors if not given;
-    longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
+    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
+    given; longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
     as in training (appendix A); `rngs` None: all zeros.
     """
 
@@ -72,7 +72,7 @@ class Transformer(nnx.Module):
             block[...] = jnp.asarray(value, block.dtype)
 
     def tokens(self, x: Bits) -> Float[Array, "positions width"]:
-        """Return X of L bits, at L + 1 positions; the encodings begin anew where they end."""
+        """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
         x = jnp.asarray(x)
         if x.ndim != 1:
             raise ValueError(f"one input is a row of bits, got shape {x.shape}; vmap many.")
@@ -91,7 +91,7 @@ class Transformer(nnx.Module):
         return dict(attention1=A, mixed=Z, hidden=h, after=Y, attention2=a)
 
     def __call__(self, x: Bits) -> Float[Array, "1"]:
-        """Return the output at one input of T bits. Use `jax.vmap` for a batch.
+        """Return the output (1,) at one input of T bits. Use `jax.vmap` for a batch.
 
         **Raises:** `ValueError` for another shape.
         """
@@ -107,7 +107,7 @@ class Transformer(nnx.Module):
             )
 
     def last(self, x: Bits) -> Float[Array, "1"]:
-        """Return the output at the end of any number of bits."""
+        """Return the output (1,) at the end of any number of bits."""
         found = self.activations(x)
         return (found["attention2"] @ (found["after"] @ self.value2[...]))[None]
 

@@ -137,7 +137,7 @@ def has_degree(
     blocks this is the alternating sum of f over a cube, whose vanishing says that the polynomial of
     degree d through all corners but one meets the last.
 
-    **Arguments:** `f`: from bits to real numbers; `miss`: the largest probability of
+    **Arguments:** `f`: from bits (N, T) to (N,) real numbers; `miss`: the largest probability of
     accepting a higher degree, for coefficients in general position (no signed sum of some of them
     is zero); `tol`: the share of energy, the constant's aside, that is rounding or noise of f.
 

@@ -16,7 +16,7 @@ MOST = 30
 
 
 def bits(T: int) -> Int8[np.ndarray, "inputs T"]:
-    """Return all 2^T inputs, of 0 and 1; bit j of the row's number is entry j."""
+    """Return all 2^T inputs, (2^T, T) of 0 and 1; bit j of the row's number is entry j."""
     T = whole("T", T, 0)
     if T > 24:
         raise ValueError(f"all inputs of T = {T} bits are 2^{T} rows; T is at most 24 here.")

@@ -88,11 +88,11 @@ def _shown(expression: Expression) -> Deep[str]:
     return f"{type(expression).__name__}({', '.join(written)})"
 
 
-Node = TypeVar("Node", bound=type)
+Node = TypeVar("Node")
 
 
 @dataclass_transform(frozen_default=True)
-def _node(cls: Node) -> Node:
+def _node(cls: type[Node]) -> type[Node]:
     """Make a dataclass that compares, hashes and prints at any depth, as `Expression` does."""
     return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
 

@@ -19,7 +19,10 @@ from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fractions:
-    """Vectors of fractions in lowest terms, of integers: int64 or, if too large, Python's."""
+    """Vectors of fractions: `numerators` (..., d) over `denominators` (..., 1), in lowest terms.
+
+    Both are integers: int64 or, if too large, Python's.
+    """
 
     numerators: Shaped[np.ndarray, "*batch d"]
     denominators: Shaped[np.ndarray, "*batch 1"]

@@ -21,7 +21,7 @@ def forward(
     offset: int = 0,
     dtype: Any = None,
 ) -> Float[Array, "*batch n outputs"]:
-    """Return the outputs U y^(L) on symbols.
+    """Return the outputs U y^(L), (..., n, outputs), on symbols (..., n).
 
     Works under `jit` (close over the transformer) and `vmap`. Rounding has a zero derivative, so
     `grad` says something only at `precision=None`.

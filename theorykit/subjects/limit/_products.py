@@ -66,9 +66,9 @@ def alpha(
     v: Float[np.ndarray, "*#batch m d"],
     w: Float[np.ndarray, "*#batch n d"],
 ) -> Float[np.ndarray, "*batch m n"]:
-    """Return v^T (prod first)^T K^T Q (prod second) w of head h in layer l.
+    """Return v^T (prod first)^T K^T Q (prod second) w of head h in layer l, (..., m, n).
 
-    **Arguments:** `v`, of keys; `w`, of queries.
+    **Arguments:** `v`, of keys, (..., m, d); `w`, of queries, (..., n, d).
     """
     head = transformer.layers[l - 1].heads[h - 1]
     key = carried(transformer, first, v) @ head.K.T
@@ -82,7 +82,7 @@ def beta(
     v: Float[np.ndarray, "*#batch m d"],
     w: Float[np.ndarray, "*#batch n d"],
 ) -> Float[np.ndarray, "*batch m n"]:
-    """Return v^T (prod path) w, of rows v and columns w."""
+    """Return v^T (prod path) w, (..., m, n), of rows v (..., m, d) and columns w (..., n, d)."""
     return v @ np.swapaxes(carried(transformer, path, w), -1, -2)
 
 

@@ -51,8 +51,8 @@ Phi = Callable[
 class Head:
     """One attention head.
 
-    **Fields:** `K`, `Q`: of any rank r (zero rows are left out; r = 0 is uniform attention); `V`,
-    (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
+    **Fields:** `K`, `Q`: (r, d), for any r (zero rows are left out; r = 0 is uniform attention);
+    `V`: (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
     """
 
     K: Float[np.ndarray, "r d"]
@@ -70,8 +70,8 @@ class Head:
 class Layer:
     """Heads and an MLP of m hidden units, y + B psi(A y + b).
 
-    **Fields:** `heads`; `A`; `B`; `b`; `heaviside`: which units are Heaviside (1 from 0 on) and not
-    ReLU. The paper's A and B are (d, d); further units are 0.
+    **Fields:** `heads`; `A`: (m, d); `B`: (d, m); `b`: (m,); `heaviside`: (m,), which units are
+    Heaviside (1 from 0 on) and not ReLU. The paper's A and B are (d, d); further units are 0.
     """
 
     heads: tuple[Head, ...]
@@ -88,8 +88,8 @@ class Transformer:
     **Fields:**
 
     - `alphabet`: the symbols, `"$"` first (the quantitative paper has none).
-    - `E`: token embeddings; `U`: the unembedding.
-    - `positions`: with a `context` N = n: the encodings p_1 ... p_N. Without (infinite
+    - `E`: (symbols, d), token embeddings; `U`: (outputs, d), the unembedding.
+    - `positions`: (n, d). With a `context` N = n: the encodings p_1 ... p_N. Without (infinite
       context): one period, p_i = positions[(i - 1) % n].
     - `layers`; `context`: N(T), or None for infinity.
     - `precision`: fractional bits of logits and of exponentials, or None: no rounding.

@@ -6,9 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike, Real
+from jaxtyping import ArrayLike, Float, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import (
+    approximately,
+    at_least_0,
+    finite,
+    number,
+    positive,
+    shown,
+    whole,
+)
 
 MESH = np.linspace(1e-5, 1e-2, 20)
 """The 20 values of sigma of the paper's section 2.1."""
@@ -39,9 +47,13 @@ def gaussian_kl(squared_distance: Real[ArrayLike, "..."], sigma: Real[ArrayLike,
     **Raises:** `ValueError` for a sigma that is not positive, or a negative distance.
     """
     _positive("sigma", sigma)
-    if np.min(squared_distance) < 0 or np.isnan(squared_distance).any():
-        raise ValueError(f"a squared distance is at least 0, got {squared_distance}.")
-    return squared_distance / (2 * np.square(sigma))
+    _positive("a squared distance", squared_distance, zero=True)
+    with np.errstate(all="ignore"):
+        square = 2 * np.square(np.asarray(sigma, float))
+        known = (square > 1e-300) & (square < math.inf)
+        apart = np.divide(np.divide(squared_distance, sigma), sigma) / 2
+        direct = np.divide(squared_distance, np.where(known, square, 1.0))
+        return np.where(known, direct, apart)[()]
 
 
 def best_weight(kl: float, n: int, constant: float, delta: float = 0.05) -> float:
@@ -50,9 +62,39 @@ def best_weight(kl: float, n: int, constant: float, delta: float = 0.05) -> floa
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
     _check(constant, delta)
-    _at_least_0("the KL divergence", kl)
+    kl = at_least_0("the KL divergence", kl)
+    return _best_weight(kl + log_inverse(delta), samples(n), constant)
+
+
+def _best_weight(penalty: float, n: int, constant: float) -> float:
+    return math.sqrt(2 * n * penalty) / constant
+
+
+def log_inverse(delta: float, ways: int = 1) -> float:
+    """Return log(ways / delta), for a delta whose inverse no float holds too."""
+    share = delta / ways
+    if share > 1e-300:
+        return math.log(1 / share)
+    return math.log(ways) - math.log(delta)
+
+
+def samples(n: int) -> int:
+    """Return a number of samples, that floats hold.
+
+    **Raises:** `ValueError` for another.
+    """
     n = whole("n", n)
-    return math.sqrt(2 * n * (kl + math.log(1 / delta))) / constant
+    if n > 10**300:
+        raise ValueError(f"n is at most 1e300, got {approximately(n)}.")
+    return n
+
+
+def square(value: float) -> float:
+    """Return the square, infinity beyond the largest float."""
+    try:
+        return float(value) ** 2
+    except OverflowError:
+        return math.inf
 
 
 def bound(
@@ -84,21 +126,21 @@ def bound(
 
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
-    n, choices = whole("n", n), whole("choices", choices)
+    n, choices = samples(n), whole("choices", choices)
     _check(constant, delta)
-    _at_least_0("the loss", loss)
-    _at_least_0("the KL divergence", kl)
+    loss, kl = at_least_0("the loss", loss), at_least_0("the KL divergence", kl)
     if weights is None:
-        share = delta / choices
-        weight = best_weight(kl, n, constant, share)
+        penalty = kl + log_inverse(delta, choices)
+        weight = _best_weight(penalty, n, constant)
     else:
-        weights = np.asarray(weights, float)
-        _positive("a weight", weights)
-        share = delta / choices / weights.size
-        best = best_weight(kl, n, constant, share)
+        weights = _positive("a weight", weights)
+        penalty = kl + log_inverse(delta / choices, weights.size)
+        best = _best_weight(penalty, n, constant)
         # lambda / best + best / lambda is what counts: the nearest in the logarithm.
         weight = float(weights.flat[np.argmin(np.abs(np.log(weights / best)))])
-    complexity = float((kl + math.log(1 / share)) / weight + weight * constant**2 / (2 * n))
+    complexity = float(penalty / weight + weight * square(constant) / (2 * n))
+    if not math.isfinite(complexity):  # the best weight's, where it or C^2 is beyond floats
+        complexity = constant * math.sqrt(2 * penalty / n) if weights is None else math.inf
     return Bound(float(loss) + complexity, float(loss), complexity, weight)
 
 
@@ -110,12 +152,15 @@ def confidence(level: float, loss: float, kl: float, n: int, constant: float) ->
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
     _check(constant)
-    n = whole("n", n)
-    for name, value in {"the level": level, "the loss": loss, "the KL divergence": kl}.items():
-        _at_least_0(name, value)
+    n = samples(n)
+    level, loss = at_least_0("the level", level), at_least_0("the loss", loss)
+    kl = at_least_0("the KL divergence", kl)
     if level <= loss:
         return 1.0
-    return math.exp(min(0.0, kl - n * (level - loss) ** 2 / (2 * constant**2)))
+    above, below = square(level - loss), 2 * square(constant)
+    if not (1e-300 < above < math.inf and 1e-300 < below < math.inf):
+        above, below = square((level - loss) / constant), 2.0
+    return math.exp(min(0.0, kl - n * above / below))
 
 
 def best_sigma(squared_norm: float, trace: float, n: int, constant: float) -> float:
@@ -125,11 +170,15 @@ def best_sigma(squared_norm: float, trace: float, n: int, constant: float) -> fl
 
     **Raises:** `ValueError` for a norm, trace or constant that is not positive.
     """
-    n = whole("n", n)
+    n = samples(n)
     _check(constant)
-    _positive("the squared norm", squared_norm)
-    _positive("the trace", trace)
-    return (constant * math.sqrt(squared_norm / n) / trace) ** (1 / 3)
+    squared_norm = positive("the squared norm", squared_norm)
+    trace = positive("the trace", trace)
+    cube = constant * math.sqrt(squared_norm / n) / trace
+    if 1e-300 < cube < math.inf:
+        return cube ** (1 / 3)
+    logs = math.log(constant) + (math.log(squared_norm) - math.log(n)) / 2 - math.log(trace)
+    return math.exp(logs / 3)
 
 
 def semi_analytic(
@@ -157,13 +206,13 @@ def semi_analytic(
     **Raises:** `ValueError` for a sigma, trace or norm that is not positive, NaN, a perturbation
     without a mesh or of another length, or a best sigma whose square no float holds.
     """
-    n = whole("n", n)
+    n = samples(n)
     _check(constant, delta)
-    _positive("the squared norm", squared_norm)
-    _positive("the trace", trace)
+    squared_norm = positive("the squared norm", squared_norm)
+    trace = positive("the trace", trace)
 
     def at(sigma: float, extra: float = 0.0) -> Bound:
-        loss = max(0.0, sigma**2 / 2 * (trace + extra))
+        loss = max(0.0, square(sigma) / 2 * (trace + extra))
         found = bound(loss, gaussian_kl(squared_norm, sigma), n, constant, delta)
         return dataclasses.replace(found, sigma=float(sigma))
 
@@ -171,8 +220,7 @@ def semi_analytic(
         if perturbation is not None:
             raise ValueError("a perturbation is measured on a mesh; give its sigmas.")
         return at(_truncated_sigma(squared_norm, trace, n, constant, delta))
-    sigmas = np.atleast_1d(np.asarray(sigmas, float))
-    _positive("sigma", sigmas)
+    sigmas = np.atleast_1d(_positive("sigma", sigmas))
     extra = np.zeros_like(sigmas) if perturbation is None else np.asarray(perturbation, float)
     finite("the perturbation", extra)
     if extra.shape != sigmas.shape:
@@ -186,7 +234,7 @@ def _truncated_sigma(norm2: float, trace: float, n: int, constant: float, delta:
     """Return where the derivative in sigma vanishes; log 1/delta moves it below `best_sigma`."""
     from scipy.optimize import brentq
 
-    logs = [math.log(v) for v in (norm2, trace, constant, n, 2 * math.log(1 / delta))]
+    logs = [math.log(v) for v in (norm2, trace, constant, n, 2 * log_inverse(delta))]
     norm, curvature, C, samples, chance = logs
 
     def slope(u: float) -> float:
@@ -211,34 +259,47 @@ def sample_size(value: Callable[[int], float], level: float, most: float = 1e18)
     Infinity if it is not below it at `most` samples. A bound says nothing at a level that a trivial
     predictor has, such as the variance of the target for the best constant.
 
-    **Raises:** `ValueError` for a level that is NaN, or `most` below 1.
+    **Raises:** `ValueError` for a level that is NaN, `most` below 1, or a bound that is NaN or no
+    number at some n.
     """
-    if math.isnan(level):
-        raise ValueError("the level is a number, got nan.")
+    level = _known("the level", level)
+    if not callable(value):
+        raise ValueError(f"the bound is a function of n, got {shown(value)}.")
     most, low, high = whole("most", most), 0, 1
-    while not value(high) < level:
+    at = lambda n: _known(f"the bound at n = {n}", value(n))
+    while not at(high) < level:
         if high == most:
             return math.inf
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if value(middle) < level else (middle, high)
+        low, high = (low, middle) if at(middle) < level else (middle, high)
     return high
 
 
-def _at_least_0(name: str, value: float) -> None:
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{name} is a finite number of at least 0, got {value}.")
+def _known(name: str, value: Any) -> float:
+    """Return a number that may be infinite and is not NaN."""
+    try:
+        if not isinstance(value, str | bytes | bool) and not math.isnan(found := float(value)):
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} is a number, got {shown(value)}.")
 
 
-def _positive(name: str, value: ArrayLike) -> None:
-    value = np.asarray(value, float)
-    if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
-        wrong = value[~(np.isfinite(value) & (value > 0))] if value.ndim else value
-        raise ValueError(f"{name} is a positive number, got {np.ravel(wrong)[:1].tolist()}.")
+def _positive(name: str, value: Any, zero: bool = False) -> Float[np.ndarray, "*values"]:
+    """Return an array of finite numbers above 0, or at least 0."""
+    what = "a number of at least 0" if zero else "a positive number"
+    try:
+        found = np.asarray(value, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} is {what}, got {shown(value)}.") from None
+    good = np.isfinite(found) & ((found > 0) | (zero & (found == 0)))
+    if found.size == 0 or not good.all():
+        raise ValueError(f"{name} is {what}, got {np.ravel(found[~good])[:1].tolist()}.")
+    return found
 
 
 def _check(constant: float, delta: float = 0.5) -> None:
-    _positive("the sub-Gaussian constant", constant)
-    if not 0 < delta < 1:
-        raise ValueError(f"delta, a probability, lies between 0 and 1, got {delta}.")
+    positive("the sub-Gaussian constant", constant)
+    number("delta, a probability,", delta, "a number between 0 and 1", lambda v: 0 < v < 1)

@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import finite, number, positive, whole
+from theorykit.subjects.pacbayes._bounds import log_inverse, samples, square
 
 
 class Layer(NamedTuple):
     """One layer X -> relu(softmax(X qk X') X value) output, as matrices.
 
-    `output` is None where it is the identity, without an activation.
+    `qk` (d, d), `value` (d, k), `output` (k, d'); None for an output that is the identity, without
+    an activation.
     """
 
     qk: Real[ArrayLike, "d d"]
@@ -41,8 +43,7 @@ def covering_constant(
     """
     if not layers:
         raise ValueError("a covering bound needs one layer or more, got none.")
-    if not 0 < inputs < math.inf:
-        raise ValueError(f"inputs, their largest norm, is a positive number, got {inputs}.")
+    inputs = positive("inputs, their largest norm,", inputs)
     finite("readout", readout)
     readout = np.asarray(readout, float).reshape(-1, 1)
     scale = float(np.linalg.norm(readout))
@@ -55,13 +56,18 @@ def covering_constant(
         out, wide = (1.0, 0.0) if layer.output is None else _norms(layer.output)
         parts = (wide, 2 * out * value * qk_wide * inputs, out * value_wide)
         total += sum((after * part) ** (2 / 3) for part in parts)
-        after *= out * value * (1 + 4 * qk * inputs**2)
-    return total**3 * inputs**2
+        after *= out * value * (1 + 4 * qk * square(inputs))
+    total = square(total) * total if total > 1e100 else total**3
+    if math.isnan(found := total * square(inputs)):
+        raise ValueError("these norms multiply to numbers beyond the largest float.")
+    return found
 
 
 def _norms(matrix: Real[ArrayLike, "rows columns"]) -> tuple[float, float]:
     """Return the spectral norm, and the sum over columns of their 2-norms."""
     matrix = np.asarray(matrix, float)
+    if matrix.ndim != 2 or not matrix.size:
+        raise ValueError(f"a layer has matrices, not arrays of shape {matrix.shape}.")
     return float(np.linalg.norm(matrix, 2)), float(np.linalg.norm(matrix, axis=0).sum())
 
 
@@ -81,14 +87,12 @@ def covering(
     for a loss with Lipschitz constant `lipschitz` and values of at most A = `bounded`; the
     logarithm is left out where it is negative. The universal constant is taken to be 1.
     """
-    n = whole("n", n)
+    n = samples(n)
     numbers = {"the constant": constant, "bounded": bounded, "lipschitz": lipschitz}
     for name, value in numbers.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} is a positive number, got {value}.")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta, a probability, lies between 0 and 1, got {delta}.")
+        positive(name, value)
+    number("delta, a probability,", delta, "a number between 0 and 1", lambda v: 0 < v < 1)
     entropy = constant * math.log(whole("dimension", dimension) * n * whole("tokens", tokens) + 1)
     chaining = 1 + max(0.0, math.log(bounded * math.sqrt(n / entropy)))
-    chance = 2 * bounded * math.sqrt(math.log(1 / delta) / (2 * n))
+    chance = 2 * bounded * math.sqrt(log_inverse(delta) / (2 * n))
     return 4 * lipschitz * math.sqrt(entropy / n) * chaining + chance

@@ -1,6 +1,7 @@
 """What the bounds are fed with: losses of a network, and of its Gaussian perturbations."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,22 +9,47 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import finite, instance, positive, shown, whole
+from theorykit.common.keys import as_key
 
 Inputs = Shaped[Array | np.ndarray, " inputs *shape"]
 Targets = Real[Array | np.ndarray, " inputs *outputs"]
 
 
 def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, " inputs"]:
-    """Return (f(x_i) - y_i)^2 at each input, summed over the outputs of f."""
-    out = jax.vmap(network)(jnp.asarray(x))
+    """Return (f(x_i) - y_i)^2 at P inputs, (P,), summed over the outputs of f.
+
+    **Raises:** `ValueError` for no inputs, or targets that do not fit the outputs.
+    """
+    x = _inputs(network, x)
+    out = jax.vmap(network)(x)
+    plain = lambda shape: [n for n in shape[1:] if n != 1]
+    if len(y) != len(x) or plain(np.shape(y)) != plain(out.shape):
+        raise ValueError(f"targets have the shape {out.shape} of outputs, not {np.shape(y)}.")
     return jnp.sum((out - jnp.reshape(y, out.shape)) ** 2, range(1, out.ndim))
 
 
+def _inputs(network: Any, x: Any) -> Array:
+    """Return inputs along the first axis, for a network.
+
+    **Raises:** `ValueError` for what is neither.
+    """
+    if not callable(network):
+        raise ValueError(f"a network is a function of one input, got {shown(network)}.")
+    if not np.ndim(x) or not np.shape(x)[0]:
+        raise ValueError(f"x holds inputs along its first axis, got shape {np.shape(x)}.")
+    return jnp.asarray(x)
+
+
 def perturbed_losses(
-    network: nnx.Module, x: Inputs, y: Targets, sigma: float, key: PRNGKeyArray, draws: int = 64
+    network: nnx.Module,
+    x: Inputs,
+    y: Targets,
+    sigma: float,
+    key: PRNGKeyArray | int,
+    draws: int = 64,
 ) -> Float[Array, "draws inputs"]:
-    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I).
+    """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I): (draws, P).
 
     Every draw comes with its mirror image theta - eps, so that the odd orders in sigma cancel in
     the mean over draws; `draws` is even.
@@ -31,15 +57,15 @@ def perturbed_losses(
     **Raises:** `ValueError` for a sigma that is not positive, targets that are not finite or of
     another number than the inputs, an odd number of draws.
     """
-    if not 0 < sigma < np.inf:
-        raise ValueError(f"sigma is a positive number, got {sigma}.")
+    instance("network", network, nnx.Module, "an nnx.Module")
+    sigma, key, x = positive("sigma", sigma), as_key(key), _inputs(network, x)
     if whole("draws", draws) % 2:
         raise ValueError(f"draws come in pairs, so that their number is even; got {draws}.")
     if len(x) != len(y):
         raise ValueError(f"there are {len(x)} inputs and {len(y)} targets; give a target an input.")
     finite("targets", y)
     graph, parameters, rest = nnx.split(network, nnx.Param, ...)
-    return _perturbed(graph, draws // 2, parameters, rest, jnp.asarray(x), y, sigma, key)
+    return _perturbed(graph, draws // 2, parameters, rest, x, y, sigma, key)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -63,9 +89,19 @@ def _perturbed(
 
 
 def distance(network: nnx.Module, prior: nnx.Module | None = None) -> float:
-    """Return |theta - theta_0|^2 over all parameters; from 0 without a prior's centre."""
+    """Return |theta - theta_0|^2 over all parameters; from 0 without a prior's centre.
+
+    **Raises:** `ValueError` for networks of different parameters.
+    """
+    instance("network", network, nnx.Module, "an nnx.Module")
     leaves = jax.tree.leaves(nnx.state(network, nnx.Param))
-    centre = [0.0] * len(leaves) if prior is None else jax.tree.leaves(nnx.state(prior, nnx.Param))
+    centre: list[Any] = [0.0] * len(leaves)
+    if prior is not None:
+        instance("prior", prior, nnx.Module, "an nnx.Module")
+        centre = jax.tree.leaves(nnx.state(prior, nnx.Param))
+    shapes = [[np.shape(a) for a in some] for some in (leaves, centre)]
+    if prior is not None and shapes[0] != shapes[1]:
+        raise ValueError("the network and the prior have parameters of different shapes.")
     away = [
         np.sum((np.asarray(a, float) - np.asarray(b, float)) ** 2)
         for a, b in zip(leaves, centre, strict=True)

@@ -1,12 +1,13 @@
 """The sub-Gaussian constant of a loss, from a sample of it."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Real
 
-from theorykit.common.arguments import finite
+from theorykit.common.arguments import finite, shown, whole
 
 
 class Constant(NamedTuple):
@@ -41,8 +42,16 @@ def sub_gaussian(
     if len(losses) < 2:
         raise ValueError(f"a sample of losses has two numbers or more, got {len(losses)}.")
     if tail not in ("both", "lower"):
-        raise ValueError(f'tail is "both" or "lower", got {tail!r}.')
+        raise ValueError(f'tail is "both" or "lower", got {shown(tail)}.')
+    points = whole("points", points, 2)
+    largest = float(np.abs(losses).max())
+    unit = 1.0 if largest < 1e150 else math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    if unit > 1:  # squares and sums would be beyond floats
+        value, stderr, count, at = sub_gaussian(losses / unit, tail, points)
+        return Constant(value * unit, stderr * unit, count, at / unit)
     z = losses - losses.mean()
+    if not z.min() < 0 < z.max():  # the mean is rounded to one of the losses
+        z = z - z.mean()
     size = np.abs(z).max()
     if size == 0:
         return Constant(0.0, 0.0, len(z), 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Integer
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import affordable, at_least_0, positive, shown, whole
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import sensitivity
 from theorykit.subjects.simulation._one_layer import (
@@ -64,14 +64,31 @@ def in_bulk(
 ) -> bool:
     """Whether |n(s, i, x) / (T / Delta) - p_s| <= delta for all s and i (Lemma A.5).
 
-    **Arguments:** `x`: symbols as integers; `p`: their probabilities.
+    **Arguments:** `x`: (T,) symbols as integers; `p`: (symbols,) probabilities.
 
-    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol; for probabilities
+    that are below 0 or do not sum to 1, or a delta below 0.
     """
+    p = probabilities(p)
     x, period, tau = string(x, len(p)), whole("period", period), whole("tau", tau, 0)
-    finite("p", p)
+    delta = at_least_0("delta", delta)
+    affordable("a table of counts", len(p) * period, 2**27)
     n = counts(x, len(p), period, tau)
     return bool((abs(n * period / len(x) - np.asarray(p)[:, None]) <= delta).all())
+
+
+def probabilities(p: Any) -> Float[np.ndarray, " symbols"]:
+    """Return probabilities as an array.
+
+    **Raises:** `ValueError` for other numbers.
+    """
+    try:
+        found = np.asarray(p, float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.ndim != 1 or not (found >= 0).all() or not abs(found.sum() - 1) <= 1e-6:
+        raise ValueError(f"p is a row of probabilities, which sum to 1, not {shown(p)}.")
+    return found
 
 
 def bulk_error(
@@ -85,7 +102,8 @@ def bulk_error(
     """
     symbols, period, N = whole("symbols", symbols), whole("period", period), whole("N", N)
     tau = whole("tau", tau, 0)
-    if not 0 <= delta < gamma < np.inf:
+    gamma = positive("gamma", gamma)
+    if not at_least_0("delta", delta) < gamma:
         raise ValueError(f"delta lies between 0 and gamma = {gamma}, not {delta}.")
     pairs = (symbols * period) ** 2 * delta / gamma
     return 6 * sensitivity(f) * (pairs + (tau + 1) * period / ((gamma - delta) * N))

@@ -8,11 +8,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int, Int64, Real
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import positive, shown, whole
+
+LARGEST = 2**63 - 1
 
 Bounds = dict[str, tuple[float, float]]
 """Both sides of numbered inequalities, by their number."""
@@ -25,13 +28,15 @@ def apportion(
 
     The largest remainders are rounded up.
 
-    **Raises:** `ValueError` for numbers that are not whole or below 0, or weights all 0 unless the
-    total is 0.
+    **Raises:** `ValueError` for numbers that are not whole or below 0, weights all 0 unless the
+    total is 0, or a total of 2^63 or more.
     """
-    w, total = (
-        [whole("a weight", v, 0) for v in np.asarray(weights).tolist()],
-        whole("the total", total, 0),
-    )
+    row = np.asarray(weights, None if hasattr(weights, "dtype") else object)
+    if row.ndim != 1:
+        raise ValueError(f"weights are a row of whole numbers, got {shown(weights)}.")
+    w, total = [whole("a weight", v, 0) for v in row.tolist()], whole("the total", total, 0)
+    if total > LARGEST:
+        raise ValueError(f"the total is at most 2^63 - 1, got {shown(total)}.")
     if total and not any(w):
         raise ValueError(f"{total} cannot be shared by weights of sum 0.")
     every = max(sum(w), 1)
@@ -47,7 +52,7 @@ def apportion(
 class Counted:
     """Numbers m of tokens, the case of the proof, and what its numbered inequalities compare.
 
-    **Fields:** `m`; `case`; `bounds`.
+    **Fields:** `m`: flat, int64; `case`; `bounds`.
     """
 
     m: Int64[np.ndarray, " pairs"]
@@ -56,7 +61,11 @@ class Counted:
 
 
 def inverse(eps: float) -> Fraction:
-    """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10."""
+    """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10.
+
+    **Raises:** `ValueError` for an eps that is not a positive number.
+    """
+    eps = positive("eps", eps)
     return Fraction(1 / eps) if 1 / eps < math.inf else 1 / Fraction(eps)
 
 
@@ -68,9 +77,19 @@ def counted(
 ) -> Counted:
     """Return the numbers of tokens, by the cases of the proof of Theorem 4.1.
 
-    **Arguments:** `n`: how often each (symbol, residue) occurs in the prefix; `Af`, `Ag`: which of
-    them f and g attend to, f to no more tokens than g; `eps`.
+    **Arguments:** flat arrays over pairs: `n`: how often each (symbol, residue) occurs in the
+    prefix; `Af`, `Ag`: which of them f and g attend to, f to no more tokens than g.
+
+    **Raises:** `ValueError` for numbers below 0 or of a sum of 2^63 or more, arrays of several
+    lengths, or an eps that is not a positive number.
     """
+    if not n.shape == Af.shape == Ag.shape or n.ndim != 1:
+        raise ValueError(
+            f"n, Af and Ag are rows of one length, got {n.shape}, {Af.shape}, {Ag.shape}."
+        )
+    if (n < 0).any() or sum(n.tolist()) > LARGEST:
+        raise ValueError("numbers of tokens are at least 0, and all together below 2^63.")
+    n = n.astype(np.int64)
     most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
     if Pg <= most:
         return Counted(np.where(Af | Ag, n, 0), "copy both", {})
@@ -96,10 +115,11 @@ def scaled(
     """Return ceil(1 / eps) tokens for f, and eqs. (5) to (8)."""
     C, Pf = math.ceil(inverse(eps)), int(n[Af].sum())
     shared, only = Af & Ag, Af & ~Ag
-    m = np.where(Af, C * n // Pf, 0)
-    _raise(m, shared, C * n % Pf, C * int(n[shared].sum()) // Pf - int(m[shared].sum()))
-    _raise(m, only, C * n % Pf, C - int(m[Af].sum()))
-    away = np.abs(m - C * n / Pf)
+    floors, remainders = _divided(C, n, Pf)
+    m = np.where(Af, floors, 0)
+    _raise(m, shared, remainders, C * int(n[shared].sum()) // Pf - int(m[shared].sum()))
+    _raise(m, only, remainders, C - int(m[Af].sum()))
+    away = np.abs(m - np.where(Af, _exactly(C, n) / Pf, 0).astype(float))
     worst = lambda where: float(away[where].max(initial=0.0))
     missing = lambda where: C * int(n[where].sum()) / Pf - int(m[where].sum())
     ratio = np.abs(m[Af] / m[Af].sum() - n[Af] / Pf).max()
@@ -111,6 +131,20 @@ def scaled(
         "7": (abs(C - int(m[Af].sum())), 2.0),
         "8": (float(ratio), eps),
     }
+
+
+def _exactly(times: int, n: Int[np.ndarray, " pairs"]) -> Any:
+    """Return a multiple of n, in Python's integers where int64 does not hold it."""
+    fits = times * int(n.max(initial=0)) <= LARGEST
+    return times * (n if fits else n.astype(object))
+
+
+def _divided(
+    times: int, n: Int[np.ndarray, " pairs"], by: int
+) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
+    """Return the quotients and remainders of times n by a number; beyond it, of n where n <= by."""
+    product = _exactly(times, np.minimum(n, by))
+    return (product // by).astype(np.int64), (product % by).astype(np.int64)
 
 
 def _raise(
@@ -161,9 +195,10 @@ def proportional(
     first = np.flatnonzero(Af)[n[Af].argmax()]
     top, under = int(m[first]), int(n[first])
     rest = Ag & ~Af
-    more = np.where(rest, top * n // under, 0)
+    product = _exactly(top, np.where(rest, n, 0))
+    more = (product // under).astype(np.int64)
     exact = Fraction(top * int(n[rest].sum()), under)
-    _raise(more, rest, top * n % under, math.floor(exact) - int(more.sum()))
+    _raise(more, rest, (product % under).astype(np.int64), math.floor(exact) - int(more.sum()))
     m = m + more
     S, Pf, Pg = len(n), int(n[Af].sum()), int(n[Ag].sum())
     C, both = math.ceil(inverse(eps)), Af & Ag

@@ -3,6 +3,13 @@
 import numpy as np
 from jaxtyping import Int, Int64
 
+from theorykit.common.arguments import affordable, whole
+
+
+def _table(m: Int[np.ndarray, "symbols period"]) -> None:
+    if m.ndim != 2 or not m.size or (m < 0).any():
+        raise ValueError(f"m holds numbers of tokens, at least 0, by symbol and residue; got {m}.")
+
 
 def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
     """Return how many of the first positions have each residue."""
@@ -12,8 +19,13 @@ def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
 def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least: int) -> int:
     """Return the least prefix length with room for m, of a residue, with `least` symbols in all.
 
-    **Arguments:** `residue`: that of the last of the tau + 1 symbols which follow.
+    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols
+    which follow.
+
+    **Raises:** `ValueError` for numbers below 0.
     """
+    _table(m)
+    tau, least = whole("tau", tau, 0), whole("least", least, 0)
     period = m.shape[1]
     start = (residue - tau) % period
     need = int((m.sum(0) - (np.arange(period) < start)).max(initial=0))
@@ -26,10 +38,17 @@ def lay_out(
 ) -> Int64[np.ndarray, " {prefix}"] | None:
     """Return a prefix with m[s, i] tokens s at residue i, and fillers wherever there is room.
 
-    **Arguments:** `fillers`: a symbol to fill up with, or -1 where there is none.
+    **Arguments:** `fillers`: (period,), a symbol to fill up with, or -1 where there is none.
 
-    **Returns:** the symbols; None where a filler is missing.
+    **Returns:** the symbols, (prefix,); None where a filler is missing, or there is no room.
+
+    **Raises:** `ValueError` for numbers below 0, or another number of fillers than residues.
     """
+    _table(m)
+    prefix = whole("prefix", prefix, 0)
+    affordable("a prefix", prefix, 2**30, "symbols")
+    if np.shape(fillers) != (m.shape[1],):
+        raise ValueError(f"there are {m.shape[1]} residues, and fillers of {np.shape(fillers)}.")
     period = m.shape[1]
     found = np.empty(prefix, np.int64)
     for i, room in enumerate(slots(prefix, period)):

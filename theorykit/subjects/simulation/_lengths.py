@@ -9,11 +9,12 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float, Int
 
-from theorykit.common.arguments import between, whole
+from theorykit.common.arguments import affordable, approximately, between, whole
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._layout import slots
 from theorykit.subjects.simulation._margins import (
     complexity,
+    exponential,
     hard_length,
     logit_margin,
     output_bound,
@@ -59,10 +60,11 @@ def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLengt
     L = output_bound(f, True) + output_bound(g, True)
     margin = min(logit_margin(f, False), logit_margin(g, False))
     bits = max(f.precision or 0, g.precision or 0)
+    rest = L * L * period**7 * S**6 * tau**2 / eps / eps if tau else 0.0  # not infinity times 0
     return TrainingLength(
         _rounded(length_bound(S, period, tau, small, hard)),
         2 * eps,
-        max(_power(2.0, bits / margin), L * L * period**7 * S**6 * tau**2 / eps / eps),
+        max(_power(2.0, bits / margin), rest),
     )
 
 
@@ -107,28 +109,35 @@ def average_length(
         one_layer(t, name)
     period, tau = together(f, g)
     weights = dirichlet(alpha, f.alphabet)
-    S, least, total = len(f.alphabet), min(weights), sum(weights)
+    S, least = len(f.alphabet), min(weights)
     M = output_bound(f) + output_bound(g)
     pairs = S * period
     root = math.sqrt(eps)
     rho = root / max(M, 1.0)
-    four = _power(4.0, total)
-    low = least * root / (four * S * max(M, 1.0))  # gamma^least, unless 0.5 is less
-    gamma, ratio = min(low ** (1 / least), 0.5), root / (max(M, 1.0) * pairs**2)
+    # In logarithms: 4^total and least^(1 / least) may lie far beyond floats where N does not.
+    more = sum(w / least for w in weights)
+    size = math.log(S) + math.log(max(M, 1.0))
+    log_low = (math.log(least) + math.log(eps) / 2 - size) / least - math.log(4) * more
+    small = log_low < math.log(0.5)  # gamma is this, unless 0.5 is less
+    log_gamma, ratio = min(log_low, math.log(0.5)), root / (max(M, 1.0) * pairs**2)
+    gamma = math.exp(log_gamma)
     delta = ratio * gamma
-    log = math.log(2 * pairs / rho)
-    N = period * delta**-2 * log if delta > 1e-150 else math.inf
+    log_delta = math.log(eps) / 2 - math.log(max(M, 1.0)) - 2 * math.log(pairs) + log_gamma
+    log = math.log(2 * pairs) + math.log(max(M, 1.0)) - math.log(eps) / 2
+    N = exponential(math.log(period) + math.log(log) - 2 * log_delta)
     hard = max(hard_length(f), hard_length(g))
     both = sensitivity(f) + sensitivity(g)
-    mass = 2 * root / max(M, 1.0) if low < 0.5**least else 2 * S / least * four * 0.5**least
+    mass = 2 * root / max(M, 1.0)
+    if not small:
+        mass = 2 * S * math.exp(least * (math.log(4) * more - math.log(2)) - math.log(least))
     error = M * (mass + eps / root + 2 * rho) + root
     suffix = (tau + 1) * period / ((gamma - delta) * N) if math.isfinite(N) else 0.0
     error += 6 * both * (pairs**2 * ratio + suffix)
     L = max(output_bound(f, True) + output_bound(g, True), 1e-300)
-    printed = 2 * math.log(4) * total / least + (2 + 2 / least) * math.log(L / eps)
+    printed = 2 * math.log(4) * more + (2 + 2 / least) * (math.log(L) - math.log(eps))
     printed += (4 + 2 / least) * math.log(S) + 5 * math.log(period)
     printed -= 2 / least * math.log(least)
-    last = math.log(pairs * L / eps)
+    last = math.log(pairs) + math.log(L) - math.log(eps)
     return TrainingLength(
         max(N, float(hard)), error, _power(math.e, printed) * last if last > 0 else math.inf
     )
@@ -172,11 +181,13 @@ def needed_length(
     layer: all suffixes and all numbers of tokens, from the length where attention is hard; two
     layers: all strings.
 
-    **Arguments:** `most`: how many cases of one length are looked at.
+    **Arguments:** `most`: how many cases of one length are looked at, and a hundred times as many
+    of all lengths together.
 
-    **Raises:** `ValueError` as `training_length`, for more cases than that, or for a longest
-    length at which attention is not yet hard.
+    **Raises:** `ValueError` as `training_length`, for more cases than that, before any is looked
+    at, or for a longest length at which attention is not yet hard.
     """
+    most = whole("most", most)
     eps = between("eps", eps)
     longest = whole("longest", longest)
     if f.depth == 2:
@@ -190,16 +201,52 @@ def needed_length(
     together(f, g)
     if first > longest:
         raise ValueError(f"attention is hard from {first} symbols on; longest={longest} is less.")
+    _affordable(f, g, first, longest, most)
     lengths = np.arange(first, longest + 1)
     largest = np.array([max(d.max() for d in at(f, g, int(T), most)) for T in lengths])
     enough = np.maximum.accumulate(largest) + eps >= largest.max()
     return NeededLength(int(lengths[enough.argmax()]), lengths, largest)
 
 
+def _affordable(f: Transformer, g: Transformer, first: int, longest: int, most: int) -> None:
+    """Raise a `ValueError` if one length has too many cases, or all together."""
+    cases = _strings if f.depth == 2 else _counts
+    low, high = first - 1, longest  # the cases grow with the length
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cases(f, g, middle, most) <= most else (low, middle)
+    if (many := cases(f, g, high, most)) > most:
+        some = f"{many if many < 10**12 else approximately(many)} cases"
+        what = some if f.depth == 1 else f"{len(f.alphabet)}^{high} strings"
+        raise ValueError(f"{what} at length {high} are more than most={most}.")
+    sizes = range(first, longest + 1)
+    step = max(1, len(sizes) // 1000)  # at so many lengths at least
+    each = 1000  # what one length takes beside its cases
+    total = step * sum(each + cases(f, g, T, most) for T in sizes[::step])
+    affordable(f"looking at all lengths up to {longest}", total, 100 * most, "cases")
+
+
+def _strings(f: Transformer, g: Transformer, T: int, most: int) -> int:
+    """Return how many strings of a length there are; more than `most`, if there are more."""
+    S = len(f.alphabet)
+    return S**T if T * math.log(S) < math.log(most) + 50 else most + 1
+
+
+def _counts(f: Transformer, g: Transformer, T: int, most: int) -> int:
+    """Return how many suffixes and numbers of tokens a length has."""
+    period, tau = together(f, g)
+    S, ways = len(f.alphabet), 1
+    if (tau + 1) * math.log(S) > math.log(most) + 50:
+        return most + 1
+    for room in slots(T - tau - 1, period).tolist():
+        ways *= math.comb(room + S - 1, S - 1)
+        if ways > most:
+            break
+    return ways * S ** (tau + 1)
+
+
 def _all_strings(f: Transformer, g: Transformer, T: int, most: int) -> Iterator[np.ndarray]:
     S = len(f.alphabet)
-    if most < S**T:
-        raise ValueError(f"{S}^{T} strings are more than most={most}.")
     x = np.array(list(itertools.product(range(S), repeat=T)))
     yield np.linalg.norm(last_outputs(f, x) - last_outputs(g, x), axis=-1)
 
@@ -208,9 +255,6 @@ def _all_counts(f: Transformer, g: Transformer, T: int, most: int) -> Iterator[n
     """Yield |f - g| for every suffix, over all numbers of tokens of the prefix."""
     period, tau = together(f, g)
     S, room = len(f.alphabet), slots(T - tau - 1, period)
-    size = math.prod(math.comb(int(r) + S - 1, S - 1) for r in room)
-    if size * S ** (tau + 1) > most:
-        raise ValueError(f"{size * S ** (tau + 1)} cases at length {T} are more than most={most}.")
     ways = [_compositions(int(r), S) for r in room]
     n = np.array(list(itertools.product(*ways))).reshape(-1, period, S).transpose(0, 2, 1)
     for suffix in itertools.product(range(S), repeat=tau + 1):

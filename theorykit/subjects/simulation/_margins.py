@@ -144,13 +144,19 @@ def value_norm(f: Transformer) -> float:
 def output_bound(f: Transformer, printed: bool = False) -> float:
     """Return M_f, which bounds |f(x)| for all x (Lemma A.3).
 
-    **Arguments:** `printed`: with L_MLP |b| for |U| |B| |b|, which is no bound.
+    **Arguments:** `printed`: L_f of section 4, which has one token in both norms, and L_MLP |b|
+    for |U| |B| |b|: it is no bound.
     """
     one_layer(f)
-    embedding = float(np.linalg.norm(tokens(f, f.period or 1), axis=-1).max())
-    layer, L = f.layers[0], mlp_lipschitz(f)
-    bias = L if printed else norm(f.U) * norm(layer.B)
-    return L * (embedding + value_norm(f)) + bias * float(np.linalg.norm(layer.b))
+    e = tokens(f, f.period or 1)
+    length, values = (
+        np.linalg.norm(e, axis=-1),
+        np.linalg.norm(e @ f.layers[0].heads[0].V.T, axis=-1),
+    )
+    layer, L, bias = f.layers[0], mlp_lipschitz(f), float(np.linalg.norm(f.layers[0].b))
+    if printed:
+        return L * float((length + values).max()) + L * bias
+    return L * (float(length.max()) + float(values.max())) + norm(f.U) * norm(layer.B) * bias
 
 
 def sensitivity(f: Transformer) -> float:

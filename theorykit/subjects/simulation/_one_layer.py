@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int64, Integer
 
+from theorykit.common.arguments import affordable, instance, listed, numbered, whole
 from theorykit.subjects.limit import SOS, Local, Transformer
 
 
@@ -40,6 +41,7 @@ def one_layer(transformer: Transformer, name: str = "f") -> None:
 
 def limit_transformer(transformer: Transformer, name: str) -> None:
     """Raise a `ValueError` unless this is periodic and local, without a start symbol."""
+    instance(name, transformer, Transformer, "a limit.Transformer")
     if transformer.context is not None:
         raise ValueError(
             f"{name} is not periodic: it has a context of {transformer.context}, and a Limit "
@@ -58,7 +60,7 @@ def together(f: Transformer, g: Transformer) -> tuple[int, int]:
     """
     if f.alphabet != g.alphabet:
         raise ValueError(
-            f"f and g read one alphabet, not {' '.join(f.alphabet)} and {' '.join(g.alphabet)}."
+            f"f and g read one alphabet, not {listed(f.alphabet)} and {listed(g.alphabet)}."
         )
     return math.lcm(f.period or 1, g.period or 1), max(f.locality or 0, g.locality or 0)
 
@@ -117,8 +119,14 @@ def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
 def counts(
     x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
 ) -> Int64[np.ndarray, "{symbols} {period}"]:
-    """Return n(s, i, x), how often each pair occurs in the prefix (Definition A.1)."""
-    prefix = x[: len(x) - tau - 1]
+    """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1).
+
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or numbers out of range.
+    """
+    symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
+    affordable("a table of counts", symbols * period, 2**27)
+    numbered(x, symbols)
+    prefix = x[: max(len(x) - tau - 1, 0)]
     table = np.zeros((symbols, period), np.int64)
     np.add.at(table, (prefix, np.arange(len(prefix)) % period), 1)
     return table
@@ -199,7 +207,7 @@ def parts(
 
 
 def hard_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
-    """Return the last output of a one-layer transformer under hard attention.
+    """Return the last output of a one-layer transformer under hard attention, (outputs,).
 
     The uniform average over the tokens of largest logit, in time linear in |x|. From
     `hard_length(f)` symbols on it is what `limit.forward` computes.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Integer
 
-from theorykit.common.arguments import between, whole
+from theorykit.common.arguments import between, positive, whole
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation import _layout as layout
 from theorykit.subjects.simulation._counts import Bounds, balanced, counted, inverse
@@ -37,7 +37,7 @@ class HardSimulation:
     - `difference`: |f(x) - f(z)| and |g(x) - g(z)|; `bound`: on each of them, with explicit
       constants; it is proved for eps <= 1 / (8 |Sigma| Delta).
     - `before`, `after`: for f and g, the share of every (symbol, residue) in the prefix's attended
-      tokens.
+      tokens, (2, symbols, period).
     - `inequalities`: the proof's equations (5) to (29), as far as the case has them, as
       (left side, right side).
     - `length_bound`: no smaller than |z|.
@@ -63,13 +63,17 @@ def share_error(symbols: int, period: int, tau: int, eps: float) -> float:
     **Raises:** `ValueError` for numbers that are not whole, or an eps that is not positive.
     """
     symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
-    if not 0 < eps < math.inf:
-        raise ValueError(f"eps is a positive number, not {eps}.")
+    eps = positive("eps", eps)
     return (10 * symbols * period + 15 * (tau + 1)) * eps
 
 
 def length_bound(symbols: int, period: int, tau: int, eps: float, hard: int) -> int:
-    """Return a bound on |z|: about Delta / eps^2, or 16 times the length where softmax is hard."""
+    """Return a bound on |z|: about Delta / eps^2, or 16 times the length where softmax is hard.
+
+    **Raises:** `ValueError` for numbers that are not whole, or an eps that is not positive.
+    """
+    symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
+    hard = whole("hard", hard, 0)
     one = inverse(eps)
     pairs = (one + 1) ** 2 + (symbols * period + 1) * one + 2
     return period * (max(math.ceil(pairs), 16 * hard) + 2) + tau + 1

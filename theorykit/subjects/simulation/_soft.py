@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Integer, PRNGKeyArray
 
-from theorykit.common.arguments import between, finite, whole
+from theorykit.common.arguments import affordable, between, finite, whole
 from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
 
 Statistic = Callable[[Int[Array, " suffix"], Float[Array, " symbols"]], Float[Array, "*m"]]
-"""p(w, mu): w, the last symbols, the last one last, -1 before the string begins; mu, the shares of
-symbols so far. Traced by JAX."""
+"""p(w, mu): w, (tau + 1,) symbols, the last one last, -1 before the string begins; mu, (symbols,)
+shares so far. Returns (m,). Traced by JAX."""
 
 ROWS, COLUMNS = 16, 1024
 """Positions are evaluated in blocks of this shape, so that a function is compiled once."""
@@ -49,14 +49,23 @@ def chain(
 
     P(1 -> 0) = q and P(0 -> 1) = r = share q / (1 - share), so that P(1) = share. Drawn run by
     run, in time linear in the number of ones.
+
+    **Raises:** `ValueError` unless length is at least 0, share and q lie between 0 and 1, and r is
+    at most 1; for too many ones.
     """
+    length, share, q = whole("length", length, 0), between("share", share), between("q", q)
+    if not 0 < share * q / (1 - share) <= 1:
+        raise ValueError(f"r = share q / (1 - share) is a probability, not at {share} and {q}.")
+    affordable("a chain", int(length * share), 2**30, "ones")
     r = share * q / (1 - share)
     starts, stops, place = [], [], 0
     if rng.random() >= share:
         place = int(rng.geometric(r))
     many = int(length / (1 / q + 1 / r)) + 16
     while place < length:
-        ones, zeros = rng.geometric(q, many), rng.geometric(r, many)
+        # A run that goes beyond the end is as good as one that ends there.
+        ones = np.minimum(rng.geometric(q, many), length + 1)
+        zeros = np.minimum(rng.geometric(r, many), length + 1)
         ends = place + np.cumsum(ones + zeros)
         first = ends - zeros - ones
         starts.append(first)
@@ -121,14 +130,15 @@ def trimmed(
 def path_average(
     p: Statistic, x: Integer[np.ndarray, " T"], symbols: int, tau: int
 ) -> Float64[np.ndarray, " m"]:
-    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})).
+    """Return (1/T) sum_t p(x_{t - tau : t}, mu(x_{<= t})), (m,), float64.
 
-    **Arguments:** `x`: integers below `symbols`.
+    **Arguments:** `x`: (T,) integers below `symbols`.
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
     symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
     x = string(x, symbols)
+    affordable("windows", ROWS * COLUMNS * (tau + 1 + symbols), 2**30)
     T = len(x)
     rows = -(-T // COLUMNS)
     padded = np.full(tau + rows * COLUMNS, -1, np.int32)
@@ -183,9 +193,9 @@ def simulate_soft(
     The best of many subsets drawn as in section B.1, each cut or filled to the lemma's size. Time
     grows with T + candidates n.
 
-    **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: integers; `n`: the size;
-    `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets are
-    drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
+    **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: (T,) integers; `n`: the
+    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets
+    are drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
 
     **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
     not between tau + 1 and T, a p whose average is not finite, or what is no key.

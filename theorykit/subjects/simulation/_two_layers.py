@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray, Real
 
+from theorykit.common.arguments import affordable, numbered, whole
 from theorykit.subjects import limit
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import first_layer_constants, two_layers
@@ -26,8 +27,8 @@ def first_layer(
     Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
     the largest, and logits taken from the largest of a symbol that occurs.
 
-    **Arguments:** `w`: symbols, the last one last, -1 before the string begins; `mu`: shares;
-    `i`: the position, from 1.
+    **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
+    `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
     """
     xp: Any = np if isinstance(mu, np.ndarray) else jnp
     number = lambda a: xp.asarray(a, mu.dtype)
@@ -65,7 +66,15 @@ def _feed(f: Transformer, layer: int, Y: Any, xp: Any) -> Any:
 def windows(
     x: Integer[np.ndarray, "*batch T"], symbols: int, tau: int
 ) -> tuple[Integer[np.ndarray, "*batch T {tau}+1"], Float[np.ndarray, "*batch T {symbols}"]]:
-    """Return the suffix and the shares of symbols at every position of strings of integers."""
+    """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) on strings (..., T).
+
+    **Raises:** `ValueError` for the empty string, other symbols, or a negative tau.
+    """
+    symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
+    numbered(x, symbols)
+    if not x.shape[-1]:
+        raise ValueError("a string has one symbol or more here, got the empty string.")
+    affordable("windows", x.size * (tau + 1 + symbols), 2**30)
     T = x.shape[-1]
     padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
     w = np.lib.stride_tricks.sliding_window_view(padded, tau + 1, axis=-1)
@@ -74,11 +83,12 @@ def windows(
 
 
 def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
-    """Return the last output of a two-layer transformer, in time linear in |x|.
+    """Return the last output of a two-layer transformer, (outputs,), in time linear in |x|.
 
     What `limit.forward` computes, through Lemma B.1.
 
-    **Raises:** `ValueError` for another kind of transformer or a symbol outside the alphabet.
+    **Raises:** `ValueError` for another kind of transformer, a symbol outside the alphabet, or the
+    empty string, which has no last position.
     """
     two_layers(f)
     return last_outputs(f, np.array(f.encode(x), int))
@@ -87,7 +97,7 @@ def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs
 def last_outputs(
     f: Transformer, x: Integer[np.ndarray, "*batch T"]
 ) -> Float[np.ndarray, "*batch outputs"]:
-    """Return the outputs of a two-layer transformer at the last position of strings of integers."""
+    """Return the last outputs, (..., outputs), of two layers on strings of integers, (..., T)."""
     w, mu = windows(x, len(f.alphabet), f.locality or 0)
     y = first_layer(f, w, mu, np.arange(1, x.shape[-1] + 1))
     head = f.layers[1].heads[0]

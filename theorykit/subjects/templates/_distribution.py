@@ -25,8 +25,8 @@ from theorykit.subjects.templates._template import (
 class Samples(NamedTuple):
     """Strings with labels.
 
-    **Fields:** `x`, token ids; `y`, labels, floats or token ids; `template`, which one each string
-    was made from.
+    **Fields:** `x`, token ids (n, k), int32; `y`, labels (n,), floats or token ids; `template`,
+    (n,), which one each was made from.
     """
 
     x: Int32[Array, "n length"]
@@ -151,7 +151,7 @@ class Distribution:
         return dataclasses.replace(self, symbols=symbols, first=max(last, self.alphabet.stop))
 
     def codes(self) -> Int64[np.ndarray, "templates length"]:
-        """Return the templates as ids: wildcards are -1, -2, ..."""
+        """Return the templates as ids (r, k), int64: wildcards are -1, -2, ..."""
         number = {s: i for i, s in enumerate(self.tokens)}
         rows = []
         for t in self.templates:
@@ -229,7 +229,7 @@ def _kind(template: Template) -> str | None:
 
 
 def injective(key: PRNGKeyArray, n: int, count: int, size: int) -> Int32[Array, "{n} count"]:
-    """Return n uniform injective maps of `count` or, if less, `size` things into 0, ..., size - 1.
+    """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1; size >= count.
 
     The j-th value is the u-th of those that are left, u uniform: as many are skipped as were taken
     below it.

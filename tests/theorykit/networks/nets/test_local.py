@@ -16,7 +16,7 @@ OPTIONS = dict(
 
 def quick(f, *inputs):
     """Compile and call: op by op, each would be compiled alone."""
-    return jax.jit(f, compiler_options={"xla_backend_optimization_level": 0})(*inputs)
+    return jax.jit(f)(*inputs)
 
 
 def network(**more):

@@ -15,7 +15,7 @@ from theorykit.networks.nets import Transformer, transformer
 X = np.random.default_rng(0).normal(size=(2, 2, 2)).astype("float32")
 SIZES = {"features": 2, "width": 64, "heads": 32, "head_size": 32}
 SMALL = {"features": 2, "width": 6, "heads": 2, "head_size": 3}
-quick = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": "0"})
+OPTIMISED = {"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters": True}
 
 
 def parts(seed, **options):
@@ -54,13 +54,13 @@ def test_networks_average_to_the_kernels(options, sizes):
     options = {"score_scale": 1.2, **options}
     template, _ = parts(0, **SIZES | sizes, **options)
 
-    def one(key):
-        rngs = nnx.Rngs(params=key)
-        state = nnx.state(Transformer(**SIZES | sizes, **options, rngs=rngs))
-        return tangent(template, state, X)
+    def draw(key):
+        return nnx.state(Transformer(**SIZES | sizes, **options, rngs=nnx.Rngs(params=key)))
 
-    run = quick(lambda keys: jax.lax.map(one, keys))
-    out, ntk = map(np.asarray, run(jax.random.split(jax.random.key(1), 64)))
+    # Tens of millions of numbers: here it pays to optimise.
+    drawn = jax.jit(functools.partial(jax.lax.map, draw), compiler_options=OPTIMISED)
+    run = jax.jit(functools.partial(jax.lax.map, lambda state: tangent(template, state, X)))
+    out, ntk = map(np.asarray, run(drawn(jax.random.split(jax.random.key(1), 64))))
     exact = oracle.kernel(InfiniteTransformer(**options), X, order=24)
     for values, kernel in ((out[:, :, None] * out[:, None, :], exact.nngp), (ntk, exact.ntk)):
         stderr = values.std(0, ddof=1) / 8
@@ -73,8 +73,8 @@ def test_empirical_ntk_is_that_of_neural_tangents():
 
     apply, state = parts(3, **SMALL, depth=2, activation="gelu", sigma_b=0.3)
     batched = lambda p, xs: jax.vmap(lambda x: apply(p, x))(xs)
-    theirs = quick(nt.empirical_ntk_fn(batched))(X, None, state)
-    ours = quick(lambda p: tangent(apply, p, X)[1])(state)
+    theirs = jax.jit(nt.empirical_ntk_fn(batched))(X, None, state)
+    ours = jax.jit(lambda p: tangent(apply, p, X)[1])(state)
     np.testing.assert_allclose(theirs, ours, rtol=1e-4)
 
 
@@ -86,7 +86,7 @@ def test_padded_tokens_change_nothing(readout, attention):
     )
     x = jnp.concatenate([X[0], jnp.full((2, 2), 1e3)])
     mask = jnp.array([True, True, False, False])
-    padded, plain = quick(lambda: (net(x, mask), net(X[0])))()
+    padded, plain = jax.jit(lambda: (net(x, mask), net(X[0])))()
     if readout == "tokens":
         assert padded.shape == (4, 3)
         assert not np.any(padded[2:])
@@ -96,7 +96,7 @@ def test_padded_tokens_change_nothing(readout, attention):
 
 def test_causal_networks_do_not_look_ahead():
     net = Transformer(**SMALL, readout="tokens", causal=True, depth=2)
-    both = quick(lambda a, b: (net(a), net(b)))
+    both = jax.jit(lambda a, b: (net(a), net(b)))
     first, second = both(X[0], X[0] + np.array([[0.0], [1.0]]))
     np.testing.assert_allclose(first[0], second[0], rtol=1e-6)
     assert not np.allclose(first[1], second[1], rtol=1e-2)
@@ -196,7 +196,9 @@ def test_scalars_shift_both_circuits_by_a_multiple_of_one():
         O = np.asarray(attention.output.effective()[h])
         A = jax.nn.softmax(z @ (Q @ K.T + 0.3 * np.eye(8)) @ z.T / np.sqrt(4), -1)
         expected += A @ z @ (V @ O - 0.7 * np.eye(8))
-    np.testing.assert_allclose(net.blocks[0](z, None, None), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        net.blocks[0](jnp.asarray(z), None, None), expected, rtol=1e-4, atol=1e-5
+    )
     slopes = nnx.grad(lambda n: n(IDS).sum())(net)
     assert np.all(np.abs(slopes["blocks"][0]["attention"]["b"][...]) > 1e-4)
 
@@ -232,10 +234,11 @@ def steps_of_adam(width, parameterisation, seeds=8):
         moved = ((tokens(last) - tokens(first)) ** 2).mean()
         return jnp.stack([outputs(first) ** 2, moved, (outputs(last) - outputs(first)) ** 2])
 
-    run = quick(lambda keys: jax.lax.map(one, keys))
+    run = jax.jit(lambda keys: jax.lax.map(one, keys))
     return np.sqrt(run(jax.random.split(jax.random.key(0), seeds)).mean(0))
 
 
+@pytest.mark.slow
 def test_mup_learns_features_at_every_width():
     """One learning rate moves tokens and outputs as much at width 256 as at 32; the output starts
     at a size that falls as the root of the width. The standard parameterisation does neither."""

@@ -21,12 +21,8 @@ KEY = jax.random.key(0)
 SMALL = {**ALGORITHMIC, "sort": Sort(12), "unique_copy": UniqueCopy(12)}
 
 
-def quick(f):
-    return jax.jit(f, compiler_options={"xla_backend_optimization_level": 0})
-
-
 def batch(draw, count, key=KEY):
-    return jax.tree.map(np.asarray, quick(jax.vmap(draw))(jax.random.split(key, count)))
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(draw))(jax.random.split(key, count)))
 
 
 def read(task, x, target, weight):
@@ -47,7 +43,7 @@ def read(task, x, target, weight):
 def test_samples_are_solved_by_the_reference(name):
     task = SMALL[name]
     keys = jax.random.split(KEY, 30)
-    many = quick(lambda n: jax.vmap(lambda k: task.padded(k, n, 12))(keys))
+    many = jax.jit(lambda n: jax.vmap(lambda k: task.padded(k, n, 12))(keys))
     for n in task.lengths(0, 12):
         samples = jax.tree.map(np.asarray, many(n))
         assert samples.x.shape == (30, task.tokens(12))

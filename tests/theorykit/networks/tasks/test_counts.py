@@ -6,14 +6,13 @@ import pytest
 
 from theorykit.networks.tasks import InContextKGram, ModPTask, SimpleTask
 
-FAST = {"xla_backend_optimization_level": 0}
 LENGTH = 14
 
 
 def batch(task, length=LENGTH, count=400):
     """Return a batch of samples, compiled once."""
     keys = jax.random.split(jax.random.key(0), count)
-    draw = jax.jit(jax.vmap(lambda k: task.sample(k, length)), compiler_options=FAST)
+    draw = jax.jit(jax.vmap(lambda k: task.sample(k, length)))
     return jax.tree.map(np.asarray, draw(keys))
 
 

@@ -4,6 +4,8 @@ import re
 import jax
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from theorykit.networks.tasks import LANGUAGES, RegularLanguage
 
@@ -11,10 +13,7 @@ KEY = jax.random.key(0)
 
 
 def batch(task, length, count, key=KEY):
-    draw = jax.jit(
-        jax.vmap(lambda k: task.sample(k, length)),
-        compiler_options={"xla_backend_optimization_level": 0},
-    )
+    draw = jax.jit(jax.vmap(lambda k: task.sample(k, length)))
     return jax.tree.map(np.asarray, draw(jax.random.split(key, count)))
 
 
@@ -163,10 +162,7 @@ def test_lengths_are_those_of_words():
 
 
 def test_kernel_problems_have_both_signs():
-    draw = jax.jit(
-        jax.vmap(lambda k: LANGUAGES["d3"].problem(k, 8)),
-        compiler_options={"xla_backend_optimization_level": 0},
-    )
+    draw = jax.jit(jax.vmap(lambda k: LANGUAGES["d3"].problem(k, 8)))
     x, y = draw(jax.random.split(KEY, 200))
     ids = np.asarray(x.argmax(-1))
     right = [LANGUAGES["d3"].accepts(LANGUAGES["d3"].word(row)) for row in ids]
@@ -175,7 +171,7 @@ def test_kernel_problems_have_both_signs():
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(ValueError, match="a language over 0, 1; 'x' is none of them"):
+    with pytest.raises(ValueError, match="a language over 0 1; 'x' is none of them"):
         LANGUAGES["tomita1"].accepts("1x")
     with pytest.raises(ValueError, match="no example of length 3"):
         LANGUAGES["aa_star"].sample(KEY, 3)
@@ -209,3 +205,68 @@ def test_a_language_of_ones_own():
     assert mine.accepts("bba")
     assert not mine.accepts("bab")
     assert mine.next_symbols("a") == {"a", "EOS"}
+
+
+def quantified(inner):
+    bounds = st.sampled_from(["*", "+", "?", "{0}", "{0,0}", "{,0}", "{0,}", "{1}", "{0,2}", "{,2}",
+                              "{2}", "{1,3}", "{2,}"])  # fmt: skip
+    return st.builds("({}){}".format, inner, bounds)
+
+
+patterns = st.recursive(
+    st.sampled_from(["a", "b", "ab", "a{0}", "b{0}a", "a{,0}b", "a{0,2}", "()", "."]),
+    lambda inner: st.one_of(
+        st.builds("{}{}".format, inner, inner), st.builds("({}|{})".format, inner, inner),
+        quantified(inner),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(patterns)
+def test_patterns_mean_what_they_mean_to_python(pattern):
+    language = RegularLanguage("x", pattern, "ab")
+    words = ["".join(w) for n in range(6) for w in itertools.product("ab", repeat=n)]
+    right = [re.fullmatch(pattern, w) is not None for w in words]
+    assert language.accepts(words).tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("pattern", "same"),
+    [("a{0}", "()"), ("ba{0}", "b"), ("(ab|b){0,0}a", "a"), ("((a){0}b)*", "b*"),
+     ("a*{0}b", "b"), ("((a|b)(b)){0}", "()"), ("a{,0}|b", "()|b"), ("(a{2}){0}a", "a")],
+)  # fmt: skip
+def test_what_is_repeated_no_times_is_the_empty_word(pattern, same):
+    made, right = (RegularLanguage("x", p, "ab") for p in (pattern, same))
+    words = ["".join(w) for n in range(6) for w in itertools.product("ab", repeat=n)]
+    assert made.accepts(words).tolist() == right.accepts(words).tolist()
+
+
+def test_lengths_go_round():
+    language = RegularLanguage("x", "(aaa)*bb|b", "ab")
+    right = [n for n in range(1, 60) if n == 1 or n % 3 == 2]
+    assert language.lengths(0, 59) == right
+    assert language.lengths(10**15, 10**15 + 2) == [
+        n for n in range(10**15, 10**15 + 3) if n % 3 == 2
+    ]
+    language.check(2 + 3 * 10**12)
+    with pytest.raises(ValueError, match="no example of length 1000000000000"):
+        language.check(10**12)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: RegularLanguage("x", "a{1000000}", "ab").dfa, "takes about 1.0e6 symbols"),
+        (lambda: RegularLanguage("x", "((a{999}){999}){999}", "ab").dfa, "symbols, written out"),
+        (lambda: RegularLanguage("x", None, "ab"), "pattern is text, got None"),
+        (lambda: RegularLanguage("x", "a", 3), "alphabet is text, got 3"),
+        (lambda: LANGUAGES["parity"].accepts(w for w in "ab"), "a list of them; got <generator"),
+        (lambda: LANGUAGES["parity"].accepts([1]), "a tuple of symbols, got 1"),
+    ],
+)
+def test_what_is_no_language_or_no_word(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call()
+    assert says in str(error.value)

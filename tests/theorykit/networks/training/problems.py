@@ -1,5 +1,6 @@
 """A task and a network that compile in a moment; run as a script, a fit in a folder."""
 
+import signal
 import sys
 from typing import Any, NamedTuple
 
@@ -66,4 +67,6 @@ def equal(one, other):
 LONG = dict(steps=6000, every=20, batch=16, evaluate={"6": dict(length=6, batch=8)})
 
 if __name__ == "__main__":
+    # A job in the background of a shell ignores interrupts, and so would what it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     small(folder=sys.argv[1], **LONG)

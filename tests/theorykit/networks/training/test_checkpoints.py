@@ -22,8 +22,7 @@ from flax import nnx
 
 from theorykit.networks import training
 
-sys.path.insert(0, str(Path(__file__).parent))
-from problems import LONG, Tiny, equal, small
+from .problems import LONG, Tiny, equal, small
 
 
 def kept(folder):
@@ -38,11 +37,12 @@ def start(folder):
     return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_goes_on_bit_for_bit(tmp_path):
     whole = small(**LONG)
     folder, moments = tmp_path / "fit", random.Random(0)
     reached = []
-    for _ in range(3):
+    for _ in range(2):
         child = start(folder)
         # Not before there is something to lose.
         begun, before = time.monotonic(), reached[-1] if reached else 0
@@ -161,6 +161,7 @@ def test_divergence_keeps_the_last_good_checkpoint(tmp_path):
         assert max(kept(tmp_path / "fit")) <= 30
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupted_from_the_keyboard(tmp_path):
     folder = tmp_path / "fit"

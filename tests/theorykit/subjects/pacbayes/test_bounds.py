@@ -3,6 +3,7 @@
 import math
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 from flax import nnx
@@ -164,7 +165,7 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
     [
         (lambda: pb.gaussian_kl(1.0, 0.0), r"sigma is a positive number, got \[0.0\]"),
         (lambda: pb.semi_analytic(1.0, 1.0, 9, 1.0, sigmas=[0.1, -1.0]), r"sigma .* got \[-1.0\]"),
-        (lambda: pb.semi_analytic(1.0, -2.0, 9, 1.0), r"the trace is a positive number, got \[-2"),
+        (lambda: pb.semi_analytic(1.0, -2.0, 9, 1.0), r"the trace is a positive number, got -2"),
         (lambda: pb.semi_analytic(1.0, 1.0, 9, 1.0, perturbation=[1.0]), "give its sigmas"),
         (
             lambda: pb.semi_analytic(1.0, 1.0, 9, 1.0, sigmas=[1.0], perturbation=[1.0, 2.0]),
@@ -206,3 +207,99 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_bounds_that_are_no_number_have_no_sample_size():
+    with pytest.raises(ValueError, match=r"the bound at n = 1 is a number, got nan\.$"):
+        pb.sample_size(lambda n: float("nan"), 0.1)
+    late = lambda n: 1 / n if n < 100 else float("nan")
+    with pytest.raises(ValueError, match=r"the bound at n = 128 is a number, got nan"):
+        pb.sample_size(late, 1e-3)
+    assert pb.sample_size(lambda n: np.inf if n < 10 else 1 / n, 0.05) == 21
+
+
+def exactly(distance, sigma):
+    with mpmath.workdps(30):
+        return float(mpmath.mpf(distance) / (2 * mpmath.mpf(sigma) ** 2))
+
+
+@pytest.mark.parametrize(
+    ("distance", "sigma"),
+    [(0.0, 1e-200), (1e-300, 1e-200), (1e300, 1e200), (3.0, 0.7), (1e-320, 1e-160)],
+)
+def test_divergences_of_any_size(distance, sigma):
+    rough = 1e-3 if 0 < distance < 1e-307 else 1e-14  # a subnormal number has few digits
+    right = exactly(distance, sigma)
+    assert pb.gaussian_kl(distance, sigma) == pytest.approx(right, rel=rough)
+
+
+@pytest.mark.parametrize(
+    ("gap", "n", "C"), [(1e200, 3, 2e200), (1e-180, 5, 1e-180), (0.3, 50, 2.0), (1e200, 3, 1.0)]
+)
+def test_confidences_of_any_size(gap, n, C):
+    with mpmath.workdps(30):
+        right = float(mpmath.exp(-n * mpmath.mpf(gap) ** 2 / (2 * mpmath.mpf(C) ** 2)))
+    assert pb.confidence(gap, 0.0, 0.0, n, C) == pytest.approx(right, rel=1e-12)
+
+
+def test_small_probabilities_and_large_numbers():
+    delta = 1e-310
+    right = np.sqrt(2 * (1.0 - np.log(delta)) / 100)
+    assert pb.bound(0.0, 1.0, 100, 1.0, delta).complexity == pytest.approx(right, rel=1e-12)
+    many = pb.bound(0.0, 1.0, 100, 1.0, 1e-300, choices=10**20)
+    right = np.sqrt(2 * (1.0 + 320 * np.log(10)) / 100)
+    assert many.complexity == pytest.approx(right, rel=1e-12)
+    large = pb.bound(0.0, 1.0, 8, 1e200, np.exp(-1))
+    assert large.complexity == pytest.approx(1e200 * np.sqrt(0.5), rel=1e-12)
+    assert pb.best_sigma(1e300, 1e-300, 1, 1e300) == pytest.approx(1e250, rel=1e-10)
+
+
+def test_constants_of_any_unit():
+    losses = np.array([0.0, 1.0, 1.0, 3.0])
+    right = pb.sub_gaussian(losses)
+    for unit in (1e-100, 1e200, 5e307):
+        found = pb.sub_gaussian(losses * unit)
+        assert found.value == pytest.approx(right.value * unit, rel=1e-6)
+    close = pb.sub_gaussian([1.0, 1.0 + 2**-52])
+    assert close.value == pytest.approx(2**-53, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: pb.sample_size(3, 0.1), "the bound is a function of n, got 3"),
+        (lambda: pb.sample_size(lambda n: 1.0, "a"), "the level is a number, got 'a'"),
+        (lambda: pb.bound(0.0, 1.0, 10**400, 1.0), "n is at most 1e300, got 1.0e400"),
+        (lambda: pb.bound(0.0, "a", 1, 1.0), "of at least 0, got 'a'"),
+        (lambda: pb.bound(0.0, 1.0, 1, None), "constant is a positive number, got None"),
+        (lambda: pb.best_sigma([1.0], 1.0, 1, 1.0), "squared norm is a positive number"),
+        (lambda: pb.sub_gaussian([1.0, 2.0], points=0), "points is a whole number"),
+        (lambda: pb.sub_gaussian([1.0, 2.0], tail=3), 'is "both" or "lower", got 3'),
+        (lambda: pb.covering_constant([pb.Layer(np.ones(3), np.ones((3, 3)))],
+                                            np.ones(3)), "matrices, not arrays of shape (3,)"),
+        (lambda: pb.covering(1.0, 10**400, 1, 1), "n is at most 1e300"),
+        (lambda: pb.gaussian_kl(np.nan, 1.0), "a number of at least 0, got [nan]"),
+        (lambda: pb.distance(3), "network is an nnx.Module, got 3"),
+    ],
+)  # fmt: skip
+def test_arguments_out_of_range(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call()
+    assert says in str(error.value)
+
+
+def test_networks_and_their_data_fit():
+    network = nnx.Linear(2, 1, rngs=nnx.Rngs(0))
+    x, y = np.ones((3, 2)), np.zeros(3)
+    one = pb.perturbed_losses(network, x, y, 0.1, 5, draws=2)
+    assert (one == pb.perturbed_losses(network, x, y, 0.1, jax.random.key(5), draws=2)).all()
+    assert pb.squared_losses(network, x, y[:, None]).shape == (3,)
+    calls = [
+        lambda: pb.squared_losses(network, x[:0], y[:0]),
+        lambda: pb.squared_losses(network, x, y[:2]),
+        lambda: pb.squared_losses(network, x, np.zeros((3, 2))),
+        lambda: pb.distance(network, nnx.Linear(2, 2, rngs=nnx.Rngs(0))),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"shape.*\.$"):
+            call()

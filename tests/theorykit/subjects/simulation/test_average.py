@@ -48,3 +48,18 @@ def test_bad_input():
         simulation.random_one_layer(np.random.default_rng(0), "ab", -1)
     with pytest.raises(ValueError, match="period is a whole number of at least 1, got 0"):
         simulation.random_one_layer(np.random.default_rng(0), "ab", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("p", "delta", "says"),
+    [
+        ([0.5, np.nan], 0.1, "probabilities, which sum to 1"),
+        ([0.5, 0.4], 0.1, "probabilities, which sum to 1"),
+        ([1.5, -0.5], 0.1, "probabilities, which sum to 1"),
+        ([0.5, 0.5], -0.1, "delta is a finite number of at least 0, got -0.1"),
+        ([0.5, 0.5], np.nan, "delta is a finite number of at least 0, got nan"),
+    ],
+)
+def test_in_bulk_takes_probabilities(p, delta, says):
+    with pytest.raises(ValueError, match=says):
+        simulation.in_bulk(np.array([0, 1] * 50), np.array(p), 1, 0, delta)

@@ -1,10 +1,12 @@
 import dataclasses
 import itertools
+import time
 
+import mpmath
 import numpy as np
 import pytest
 
-from theorykit.subjects import simulation
+from theorykit.subjects import limit, simulation
 
 
 def pair(seed, tau=0, period=1, alphabet="ab"):
@@ -89,3 +91,110 @@ def test_bad_input():
         simulation.needed_length(f, g, 0.1, 1)
     with pytest.raises(ValueError, match="more than most=10"):
         simulation.needed_length(f, g, 0.1, 40, most=10)
+
+
+def one_layer(E, V, U=1.0):
+    """Return a transformer that averages V e, with one coordinate a symbol."""
+    d = E.shape[1]
+    head = limit.Head(np.zeros((0, d)), np.zeros((0, d)), V, limit.Local((0.0, 0.5)))
+    layer = limit.Layer((head,), *limit.mlp(d))
+    return limit.Transformer(
+        tuple("ab"), E, np.zeros((1, d)), (layer,), U * np.eye(1, d), precision=1, shift=True
+    )
+
+
+def test_the_printed_maximum_is_of_one_token():
+    # |E_a| = 1, |V E_a| = 10, |E_b| = 3, V E_b = 0; |U| = 1, no MLP: L_f = max(10 + 1, 0 + 3).
+    f = one_layer(np.diag([1.0, 3.0]), np.diag([10.0, 0.0]))
+    assert simulation.output_bound(f, True) == 11
+    assert simulation.output_bound(f) == 13
+    found = simulation.training_length(f, f, 0.1)
+    S, tau = 2, 1
+    assert found.printed == pytest.approx((2 * 11) ** 2 * S**6 * tau**2 / 0.1**2, rel=1e-12)
+    assert round(found.printed, -4) == 3.1e6
+
+
+def theorem_42(f, g, eps, alpha):
+    """Return the proof's length, eq. (39), at 60 digits."""
+    with mpmath.workdps(60):
+        S, least, total = len(alpha), mpmath.mpf(min(alpha)), mpmath.mpf(sum(alpha))
+        M = mpmath.mpf(max(simulation.output_bound(f) + simulation.output_bound(g), 1))
+        root = mpmath.sqrt(mpmath.mpf(eps))
+        gamma = min((least * root / (4**total * S * M)) ** (1 / least), mpmath.mpf("0.5"))
+        delta = root / (M * S**2) * gamma
+        hard = max(simulation.hard_length(f), simulation.hard_length(g))
+        return max(delta**-2 * mpmath.log(2 * S * M / root), hard)
+
+
+@pytest.mark.parametrize(
+    "alpha", [[1.0, 1.0], [2.0, 0.5], [170.0, 170.0], [400.0, 300.0], [1e6, 1e6], [1e-2, 1.0]]
+)
+def test_average_lengths_at_any_parameters(alpha):
+    f, g = pair(0)
+    right = theorem_42(f, g, 0.1, alpha)
+    found = simulation.average_length(f, g, 0.1, alpha)
+    if right > 1e300:
+        assert found.length == np.inf
+    else:
+        assert found.length == pytest.approx(float(right), rel=1e-8)
+        assert np.isfinite(found.error)
+        assert np.isfinite(found.printed)
+
+
+def test_lengths_are_refused_before_any_is_looked_at():
+    f, g = pair(0)
+    start = time.process_time()
+    with pytest.raises(ValueError, match="1000002 cases at length 500001 are more than most"):
+        simulation.needed_length(f, g, 0.1, 10**6)
+    with pytest.raises(ValueError, match=r"looking at all lengths up to 10000 takes about"):
+        simulation.needed_length(f, g, 0.1, 10**4, most=10**5)
+    f, g = (simulation.random_two_layers(np.random.default_rng(0), "ab", 1) for _ in range(2))
+    with pytest.raises(ValueError, match=r"2\^20 strings at length 20 are more"):
+        simulation.needed_length(f, g, 0.1, 10**6)
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda f: simulation.length_bound(3, 2, 1, 0, 1), "eps is a positive number, got 0"),
+        (lambda f: simulation.length_bound(3, 2, 1, np.nan, 1), "positive number, got nan"),
+        (lambda f: simulation.length_bound(3, 2, -1, 0.1, 1), "tau is a whole number"),
+        (lambda f: simulation.share_error(2, 1, 0, "a"), "positive number, got 'a'"),
+        (lambda f: simulation.apportion([1, 2], 10**30), "at most 2^63 - 1, got 1000000"),
+        (lambda f: simulation.apportion([np.nan], 1), "a weight is a whole number"),
+        (lambda f: simulation.hard_output(3, "a"), "f is a limit.Transformer, got 3"),
+        (lambda f: simulation.soft_output(f, ""), "got the empty string"),
+        (lambda f: simulation.windows(np.zeros(0, int), 2, 1), "got the empty string"),
+        (lambda f: simulation.windows(np.array([5]), 2, 1), "numbered 0 ... 1, not 5"),
+        (lambda f: simulation.counts(np.array([5]), 2, 1, 0), "numbered 0 ... 1, not 5"),
+        (lambda f: simulation.chain(np.random.default_rng(0), 5, 1.0, 0.5), "share lies between"),
+        (lambda f: simulation.chain(np.random.default_rng(0), 5, 0.9, 0.5), "r = share q"),
+        (lambda f: simulation.lay_out(np.array([[-1]]), 1, np.array([0])), "at least 0"),
+        (lambda f: simulation.needed_length(f, f, 0.1, 4, most=None), "most is a whole number"),
+    ],
+)
+def test_numbers_out_of_range(call, says):
+    f = simulation.random_two_layers(np.random.default_rng(0), "ab", 1)
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call(f)
+    assert says in str(error.value)
+
+
+def test_large_totals_are_shared_exactly():
+    found = simulation.apportion([10**18, 2 * 10**18], 2**62)
+    assert found.tolist() == [round(2**62 / 3), 2**62 - round(2**62 / 3)] or sum(found) == 2**62
+    assert abs(int(found[0]) * 3 - 2**62) < 3
+
+
+def test_counts_beyond_int64_products_are_exact():
+    n = np.array([2 * 10**18, 10**18, 3])
+    yes, no = np.array([True, True, False]), np.array([True, False, True])
+    found = simulation.counted(n, yes, no, 1e-3)
+    shares = found.m[:2] / found.m[:2].sum()
+    assert np.abs(shares - [2 / 3, 1 / 3]).max() <= 1e-3
+    assert (found.m >= 0).all()
+
+
+def test_rare_ones_end():
+    assert len(simulation.chain(np.random.default_rng(0), 50, 1e-300, 0.5)) <= 50

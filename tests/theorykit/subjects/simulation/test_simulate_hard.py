@@ -150,7 +150,7 @@ def test_bad_input():
         simulation.apportion(np.array([-1, 3]), 2)
     with pytest.raises(ValueError, match="the total is a whole number of at least 0, got -2"):
         simulation.apportion(np.array([1, 3]), -2)
-    with pytest.raises(ValueError, match="eps is a positive number, not -1"):
+    with pytest.raises(ValueError, match="eps is a positive number, got -1"):
         simulation.share_error(2, 1, 0, -1.0)
     with pytest.raises(ValueError, match=r"between 0 and 1, not '0.1'"):
         simulation.simulate_hard(f, g, x, "0.1")
