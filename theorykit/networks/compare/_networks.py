@@ -68,7 +68,7 @@ class Ensemble:
         batch = min(self.batch, len(numbers))
         key = self.key
         fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
-        graph, shapes = nnx.split(shapes_of(self.make, width, nnx.Rngs(params=0)))
+        graph, shapes = nnx.split(shapes_of(self.make, width))
         draw = lambda key: nnx.state(self.make(width, nnx.Rngs(params=key)))
         # Random numbers are slow to compile well, which few of them do not pay for.
         few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW

@@ -161,8 +161,8 @@ def checked_ids(x: Any, vocabulary: int) -> Shaped[Array | np.ndarray, "..."]:
     return x
 
 
-def shapes_of(make: Any, *arguments: Any) -> nnx.Module:
-    """Return the network that a function makes, with shapes in place of arrays.
+def shapes_of(make: Any, *sizes: int) -> nnx.Module:
+    """Return the network that `make(*sizes, rngs)` is, with shapes in place of arrays.
 
     **Raises:** `ValueError` if it is no function, or makes something else.
     """
@@ -171,7 +171,7 @@ def shapes_of(make: Any, *arguments: Any) -> nnx.Module:
     function("make", make, "a function that makes a network")
 
     def one() -> nnx.Module:
-        return instance("what make returns", make(*arguments), nnx.Module, "an nnx.Module")
+        return instance("what make returns", make(*sizes, nnx.Rngs(0)), nnx.Module, "an nnx.Module")
 
     return nnx.eval_shape(one)
 

@@ -58,7 +58,7 @@ class Program:
     @functools.cached_property
     def network(self) -> nnx.Module:
         """One network, with shapes in place of arrays."""
-        return shapes_of(self.make, nnx.Rngs(0))
+        return shapes_of(self.make)
 
     @functools.cached_property
     def arrays(self) -> Any:
