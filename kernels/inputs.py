@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common import arguments
 from theorykit.common.arguments import as_array, real, shown
 
 
@@ -15,10 +16,18 @@ def known(*arrays: Any) -> bool:
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
-def number(name: str, value: Any) -> None:
-    """Raise a `ValueError` unless this is one finite number, or traced."""
-    if known(value):
+def number(name: str, value: Any, least: float = -np.inf) -> Any:
+    """Return one finite number; a traced one as it is, a whole one as a float.
+
+    **Raises:** `ValueError` for anything else, or below the least.
+    """
+    if not known(value):
+        return value
+    if np.isinf(least):
         real(name, value)
+    else:
+        arguments.number(name, value, f"a number of at least {least:g}", lambda v: v >= least)
+    return float(value) if isinstance(value, int | np.integer) else value
 
 
 def wanted(get: Any) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from theorykit.common.arguments import as_array, number
-from theorykit.kernels.inputs import known
+from theorykit.common.arguments import as_array
+from theorykit.kernels.inputs import known, number
 from theorykit.kernels.result import Kernel
 
 
@@ -29,11 +29,6 @@ class Prediction(NamedTuple):
     alpha: Float[Array, "train ..."]
     jitter: float
     condition: Float[Array, ""]
-
-
-def _number(name: str, value: Any) -> None:
-    if known(value):
-        number(name, value, "a number of at least 0", lambda v: v >= 0)
 
 
 def _system(k, y, k_test, jitter=0.0):
@@ -90,8 +85,8 @@ def _finite(name: str, array: Array) -> None:
 
 
 def _solve(k, y, k_test, noise, jitter, name):
-    _number(name, noise)
-    _number("jitter", jitter)
+    noise = number(name, noise, 0)
+    jitter = number("jitter", jitter, 0)
     k, y, k_test, values, vectors, slack = _system(k, y, k_test, jitter)
     symmetric = (k + k.T) / 2
     # The eigenvalues again, as they change with the kernel.
@@ -208,8 +203,8 @@ def gradient_flow(
     `time=None`.
     """
     if time is not None:
-        _number("time", time)
-    _number("learning_rate", learning_rate)
+        time = number("time", time, 0)
+    learning_rate = number("learning_rate", learning_rate, 0)
     k, targets, cross, values, vectors, slack = _system(k_train, y, k_test)
     if time is None and known(values) and float(values[0]) <= slack:
         raise ValueError(

@@ -169,8 +169,8 @@ def template_mlp(
     """
     phi = activations.activation(activation)
     depth = size("depth", depth)
-    number("sigma_w", sigma_w)
-    number("sigma_b", sigma_b)
+    sigma_w = number("sigma_w", sigma_w)
+    sigma_b = number("sigma_b", sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     share = _agreement(jnp.asarray(rows), jnp.asarray(columns))
@@ -234,8 +234,8 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     _require_cls(rows, columns)
-    number("beta", beta)
-    number("gamma", gamma)
+    beta = number("beta", beta)
+    gamma = number("gamma", gamma)
     draws, replicates = size("draws", draws), size("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")

@@ -1,6 +1,6 @@
 """NNGP and NTK of an infinitely wide transformer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -126,8 +126,8 @@ class InfiniteTransformer:
         """
         for name in ("causal", "residual", "layer_norm"):
             flag(name, getattr(self, name))
-        for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
-            number(name, getattr(self, name))
+        names = ("score_scale", "sigma_w", "sigma_b", "positions")
+        self = replace(self, **{name: number(name, getattr(self, name)) for name in names})
         inputs = lay_out(x1, x2, mask1, mask2)
         get = wanted(get)
         plan = Plan(

@@ -74,9 +74,9 @@ def function(name: str, value: Value, example: str) -> Value:
 
     **Arguments:** `example`: what it may be, such as "a function of the width".
 
-    **Raises:** `ValueError` for anything else.
+    **Raises:** `ValueError` for anything else, and for a class where an object was meant.
     """
-    if not callable(value):
+    if not callable(value) or isinstance(value, type):
         raise ValueError(f"{name} is {example}, got {shown(value)}.")
     return value
 

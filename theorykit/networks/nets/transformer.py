@@ -255,11 +255,11 @@ class Transformer(nnx.Module):
             log_length=log_length, tied=tied,
         ).items():  # fmt: skip
             flag(name, value)
-        for name, value in dict(final_norm=final_norm, projection=projection).items():
-            if value is not None:
-                flag(name, value)
-        for name, value in dict(score_scale=score_scale, sigma_w=sigma_w, sigma_b=sigma_b).items():
-            real(name, value)
+        for name, maybe in dict(final_norm=final_norm, projection=projection).items():
+            if maybe is not None:
+                flag(name, maybe)
+        for name, scale in dict(score_scale=score_scale, sigma_w=sigma_w, sigma_b=sigma_b).items():
+            real(name, scale)
         if scalars is not None:
             if not isinstance(scalars, tuple | list) or len(scalars) != 2:
                 raise ValueError(

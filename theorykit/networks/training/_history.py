@@ -24,10 +24,8 @@ class History:
         values: Mapping[str, Shaped[ArrayLike, "chunks seeds"]],
         seeds: Sequence[int],
     ):
-        steps = as_array("steps", steps, "buif")
-        self.steps = np.asarray(
-            [size("a number of steps", s, 0) for s in steps.ravel().tolist()], int
-        )
+        ends: list[int] = as_array("steps", steps).ravel().tolist()
+        self.steps = np.array([size("a number of steps", s, 0) for s in ends], np.int64)
         if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str | bytes):
             raise ValueError(f"seeds are numbers, such as (0, 1), got {shown(seeds)}.")
         self.seeds = tuple(whole("a seed", s, 0) for s in seeds)

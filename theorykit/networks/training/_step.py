@@ -62,8 +62,8 @@ def check_weights(optimizer: optax.GradientTransformation, weights: PyTree, memo
         raise ValueError(f"weights are arrays of floating-point numbers, got {shown(weights)}.")
     fresh = jax.eval_shape(optimizer.init, weights)
     shapes = lambda tree: [np.shape(leaf) for leaf in jax.tree.leaves(tree)]
-    same = jax.tree.structure(fresh) == jax.tree.structure(memory)
-    if not same or shapes(fresh) != shapes(memory):
+    trees: list[Any] = [jax.tree.structure(tree) for tree in (fresh, memory)]
+    if trees[0] != trees[1] or shapes(fresh) != shapes(memory):
         raise ValueError(
             f"memory comes from optimizer.init(weights), or the step before; got {shown(memory)}."
         )
