@@ -41,9 +41,10 @@ def starting_state(start: Any) -> State | None:
 
     **Raises:** `ValueError` unless it is a fit, a state or None.
     """
-    if not isinstance(start, Fit | State | None):
+    state = start.state if isinstance(start, Fit) else start
+    if not isinstance(state, State | None):
         raise ValueError(f"start is an earlier fit or its state, not {type(start).__name__}.")
-    return start.state if isinstance(start, Fit) else start
+    return state
 
 
 def numbers_of(seeds: int | Sequence[int] | None, start: State | None) -> list[int]:

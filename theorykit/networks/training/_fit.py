@@ -80,7 +80,7 @@ def fit(
     if not isinstance(config, Mapping | None):
         raise ValueError(f"config is a dictionary, not {type(config).__name__}.")
     steps, every, progress = size("steps", steps), size("every", every), flag("progress", progress)
-    if not callable(train):
+    if not callable(train) or isinstance(train, type):
         one_of("train", train, ("all", "readout"))
     folder = None if folder is None else as_path("folder", folder)
     state, placement = _checks.starting_state(start), Placement(mesh)

@@ -45,7 +45,7 @@ def trainable(
     instance("network", network, nnx.Module, "an nnx.Module")
     if isinstance(train, str) and train == "all":
         return lambda path, value: param(value)
-    if callable(train):
+    if callable(train) and not isinstance(train, type):
         return lambda path, value: param(value) and bool(train(path))
     if not isinstance(train, str) or train != "readout":
         raise ValueError(f'train is "all", "readout" or a function of a path, got {shown(train)}.')

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jaxtyping import Array, Bool, Float
 
-from theorykit.common.arguments import flag, instance, real, shown
+from theorykit.common.arguments import as_array, flag, instance, real, shown
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class reaches:
         instance("metrics", metrics, Mapping, "a dictionary of the metrics of one seed")
         if self.metric not in metrics and not isinstance(metrics, _Known):
             raise ValueError(f"there is no metric {self.metric!r} among {shown(list(metrics))}.")
-        found = metrics[self.metric]
+        found = as_array(f"the metric {self.metric!r}", metrics[self.metric])
         return found <= self.value if self.below else found >= self.value
 
 
