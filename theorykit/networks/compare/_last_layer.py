@@ -67,7 +67,7 @@ def last_layer(
     **Raises:** `ValueError` for a ridge that is not positive, fewer than three seeds, or targets of
     another shape.
     """
-    ridge = number("the ridge", ridge, "a number above 0", lambda v: v > 0)
+    ridge = number("the ridge", ridge, "above 0", lambda v: v > 0)
     ensemble = Ensemble(make, widths, seeds, key, batch)
     x, x_test, y = inputs("x", x), inputs("x_test", x_test), as_array("targets", y)
     if np.shape(y) != (len(x),):

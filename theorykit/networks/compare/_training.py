@@ -198,7 +198,7 @@ def _from_own_start(
     return np.stack([predict(theta, stages, start[s], [f[s] for f in starts])[-1] for s in seeds])
 
 
-def _pair(given: Any) -> tuple[Inputs, Targets]:
+def _pair(given: Any) -> tuple[Any, Any]:
     """Return inputs and targets of one stage."""
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError(f"data are a pair of inputs and targets, got {shown(given)}")
