@@ -1,24 +1,22 @@
 """NNGP and NTK of an infinitely wide transformer."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Real
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import known, lay_out, wanted
+from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
 READOUTS = ("last", "mean", "tokens")
-
-
 SCALES = ("score_scale", "sigma_w", "sigma_b", "positions")
 
 
@@ -142,16 +140,18 @@ class InfiniteTransformer:
         **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
         infinity, counts below 1, unknown names.
         """
-        self._check_scales()
+        for name in ("causal", "residual", "layer_norm"):
+            flag(name, getattr(self, name))
+        self = replace(self, **{name: number(name, getattr(self, name)) for name in SCALES})
         inputs = lay_out(x1, x2, mask1, mask2)
         get = wanted(get)
         plan = Plan(
-            draws=whole("draws", draws),
-            replicates=whole("replicates", replicates),
+            draws=size("draws", draws),
+            replicates=size("replicates", replicates),
             ntk="ntk" in get,
             draw=one_of("draw", draw, DRAWS),
             sampler=one_of("sampler", sampler, SAMPLERS),
-            rank=None if rank is None else whole("rank", rank),
+            rank=None if rank is None else size("rank", rank),
         )
         if mechanism(self.attention).exact:
             plan = plan.without_draws()
