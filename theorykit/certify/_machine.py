@@ -112,7 +112,7 @@ class Machine:
         """Return a constant of a program as this machine's array; `Unknown` if it is no number."""
         if isinstance(value, np.ndarray) and value.dtype == object:
             return value
-        dtype = getattr(value, "dtype", None)
+        dtype: Any = getattr(value, "dtype", None)
         try:
             value = np.asarray(value)
         except TypeError:  # of a dtype of JAX's own
