@@ -109,7 +109,7 @@ def test_a_broken_paper_costs_one_sentence(distribution, module, text, words):
         ({"a.py": LEMMA.format(id="mine"), "b.py": "1 / 0"}, r"ZeroDivisionError.*\(b\.py:1\)"),
         (
             {"a.py": LEMMA.format(id="yours")},
-            r"the id of its claim yours\.lemma does not begin with mine\.",
+            r"the id of its claim yours\.lemma does not begin with mine",
         ),
     ],
 )
