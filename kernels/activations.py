@@ -11,7 +11,7 @@ that broadcast, in the dtype of their input.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -32,25 +32,105 @@ class Activation(Protocol):
         ...
 
 
+def _halving(k):
+    """Return a power of 2 near `1 / sqrt(k)`, and its inverse: products with both are exact."""
+    kind = jnp.finfo(k.dtype)
+    integer = jnp.dtype(f"int{kind.bits}")
+    bits = jax.lax.bitcast_convert_type(jnp.abs(jax.lax.stop_gradient(k)), integer)
+    half = ((bits >> kind.nmant) - (kind.maxexp - 1)) // 2
+    power = lambda n: jax.lax.bitcast_convert_type((kind.maxexp - 1 + n) << kind.nmant, k.dtype)
+    return power(-half), power(half)
+
+
+def _arrays(*k) -> list[Array]:
+    """Return floating arrays."""
+    arrays = map(jnp.asarray, k)
+    return [a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(float) for a in arrays]
+
+
+def _scale(k11, k22) -> tuple[Array, Array, Array, Array, Array]:
+    """Return (none, root, h1, h2, scale): scale = sqrt(k11 k22) = root / (h1 h2), `none` where 0.
+
+    The powers of 2 keep the product in the range of the dtype.
+    """
+    (h1, up1), (h2, up2) = _halving(k11), _halving(k22)
+    none = (k11 <= 0) | (k22 <= 0)
+    product = (k11 * h1 * h1) * (k22 * h2 * h2)
+    root = jnp.sqrt(jnp.where(none, 1.0, product))
+    return none, root, h1, h2, jnp.where(none, 0.0, root * up1 * up2)
+
+
 def _angle(k11, k12, k22) -> tuple[Array, Array, Array]:
     """Return (sin, cos, angle) of the correlation, and no NaN gradient at the ends.
 
     Below the resolution of the dtype the angle is zero: equal inputs get exactly
     equal entries, which keeps Gram matrices with repeats positive semidefinite.
     """
-    product = k11 * k22
-    resolved = product > 0
-    scale = jnp.sqrt(jnp.where(resolved, product, 1.0))
-    cos = jnp.where(resolved, k12 / scale, 0.0)
+    none, root, h1, h2, _ = _scale(k11, k22)
+    cos = jnp.where(none, 0.0, k12 * h1 * h2 / root)
     # Clipped, but with the slope of what is clipped: at equal inputs `clip` would halve it.
     cos = cos + jax.lax.stop_gradient(jnp.clip(cos, -1.0, 1.0) - cos)
     sin2 = (1.0 - cos) * (1.0 + cos)
-    apart = sin2 > 8 * jnp.finfo(jnp.result_type(sin2)).eps
-    sin = jnp.where(apart, jnp.sqrt(jnp.where(apart, sin2, 1.0)), 0.0)
+    together = sin2 <= 8 * jnp.finfo(jnp.result_type(sin2)).eps
+    sin = jnp.where(together, 0.0, jnp.sqrt(jnp.where(together, 1.0, sin2)))
     angle = jnp.where(
-        apart, jnp.arctan2(sin, jnp.where(apart, cos, 1.0)), jnp.where(cos < 0, jnp.pi, 0.0)
+        together, jnp.where(cos < 0, jnp.pi, 0.0), jnp.arctan2(sin, jnp.where(together, 1.0, cos))
     )
     return sin, cos, angle
+
+
+def _split(x):
+    """Return two numbers of half the digits that sum to `x`."""
+    kind = jnp.finfo(x.dtype)
+    integer = jnp.dtype(f"int{kind.bits}")
+    bits = jax.lax.bitcast_convert_type(x, integer)
+    high = jax.lax.bitcast_convert_type(bits & integer.type(-1 << (kind.nmant // 2 + 1)), x.dtype)
+    return high, x - high
+
+
+@jax.custom_jvp
+def _minor(a, b, c):
+    """Return `a b - c^2` as if it were computed with twice the digits (Dekker's products)."""
+    (a1, a2), (b1, b2), (c1, c2) = map(_split, (a, b, c))
+    product, square = a * b, c * c
+    rest = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    return (product - square) + (rest - (((c1 * c1 - square) + 2 * c1 * c2) + c2 * c2))
+
+
+@_minor.defjvp
+def _minor_jvp(primals, tangents):
+    (a, b, c), (da, db, dc) = primals, tangents
+    return _minor(a, b, c), b * da + a * db - 2 * c * dc
+
+
+class _Saturating(NamedTuple):
+    """What is common to activations of a normal distribution function.
+
+    With `a = 1 + k11`, `b = 1 + k22` and `gap = a b - k12^2`, and with powers of 2 that keep
+    all in the range of the dtype: no digits are lost where gap is small beside a b.
+
+    **Fields:** `minor`, `gap`: k11 k22 - k12^2 and `gap`, both times (h1 h2)^2; `cross`: k12 h1 h2;
+    `h1`, `h2`: the powers, about 1 / sqrt(a) and 1 / sqrt(b); `up1`, `up2`: their inverses, since
+    a quotient of quotients is compiled as a product that underflows.
+    """
+
+    minor: Array
+    gap: Array
+    cross: Array
+    h1: Array
+    h2: Array
+    up1: Array
+    up2: Array
+
+
+def _saturating(k11, k12, k22) -> _Saturating:
+    k11, k12, k22 = jnp.broadcast_arrays(k11, k12, k22)
+    (h1, up1), (h2, up2) = _halving(1 + k11), _halving(1 + k22)
+    n11, n22, cross = k11 * h1 * h1, k22 * h2 * h2, k12 * h1 * h2
+    minor = _minor(n11, n22, cross)
+    minor = minor + jax.lax.stop_gradient(jnp.maximum(minor, 0.0) - minor)  # with its slope
+    p1, p2 = h1 * h1, h2 * h2
+    return _Saturating(minor, p1 * p2 + (n11 * p2 + n22 * p1) + minor, cross, h1, h2, up1, up2)
 
 
 @dataclass(frozen=True)
@@ -59,15 +139,16 @@ class Relu:
 
     def dual(self, k11, k12, k22):
         """Return sqrt(k11 k22) (sin t + (pi - t) cos t) / 2 pi, t the angle."""
-        product = k11 * k22
-        scale = jnp.where(product > 0, jnp.sqrt(jnp.where(product > 0, product, 1.0)), 0.0)
+        k11, k12, k22 = _arrays(k11, k12, k22)
+        *_, scale = _scale(k11, k22)
         sin, cos, angle = _angle(k11, k12, k22)
         return scale * (sin + (jnp.pi - angle) * cos) / (2 * jnp.pi)
 
     def dual_derivative(self, k11, k12, k22):
         """Return (pi - t) / 2 pi."""
+        k11, k12, k22 = _arrays(k11, k12, k22)
         _, _, angle = _angle(k11, k12, k22)
-        return jnp.where(k11 * k22 > 0, (jnp.pi - angle) / (2 * jnp.pi), 0.0)
+        return jnp.where((k11 <= 0) | (k22 <= 0), 0.0, (jnp.pi - angle) / (2 * jnp.pi))
 
 
 @dataclass(frozen=True)
@@ -76,12 +157,13 @@ class Erf:
 
     def dual(self, k11, k12, k22):
         """Return (2 / pi) arcsin(2 k12 / sqrt((1 + 2 k11)(1 + 2 k22)))."""
-        root = jnp.sqrt((1 + 2 * k11) * (1 + 2 * k22))
-        return (2 / jnp.pi) * jnp.arcsin(2 * k12 / root)
+        of = _saturating(*(2 * k for k in _arrays(k11, k12, k22)))
+        return (2 / jnp.pi) * jnp.arctan2(of.cross, jnp.sqrt(of.gap))
 
     def dual_derivative(self, k11, k12, k22):
         """Return (4 / pi) / sqrt((1 + 2 k11)(1 + 2 k22) - 4 k12^2)."""
-        return (4 / jnp.pi) / jnp.sqrt((1 + 2 * k11) * (1 + 2 * k22) - 4 * k12**2)
+        of = _saturating(*(2 * k for k in _arrays(k11, k12, k22)))
+        return (4 / jnp.pi) * (of.h1 * of.h2 / jnp.sqrt(of.gap))
 
 
 @dataclass(frozen=True)
@@ -89,27 +171,27 @@ class Gelu:
     """`x Phi(x)`, with the exact normal distribution function.
 
     The closed form follows from integrating by parts until only E[Phi(u) Phi(v)]
-    (an arcsine) and E[Phi'(u) Phi'(v)] (a Gaussian integral) are left.
+    (an angle) and E[Phi'(u) Phi'(v)] (a Gaussian integral) are left.
     """
 
     def _parts(self, k11, k12, k22):
-        a, b = 1 + k11, 1 + k22
-        gap = a * b - k12**2
-        density = 1 / (2 * jnp.pi * jnp.sqrt(gap))
-        distribution = 0.25 + jnp.arcsin(k12 / jnp.sqrt(a * b)) / (2 * jnp.pi)
-        return 1 / a + 1 / b, gap, density, distribution
+        of = _saturating(k11, k12, k22)
+        root = jnp.sqrt(of.gap)
+        distribution = jnp.arctan2(root, -of.cross) / (2 * jnp.pi)
+        return of, 1 / (1 + k11) + 1 / (1 + k22), root, distribution
 
     def dual(self, k11, k12, k22):
         """Return E[u v Phi(u) Phi(v)]."""
-        inverses, _, density, distribution = self._parts(k11, k12, k22)
-        return density * (k11 * k22 - k12**2 * (1 - inverses)) + k12 * distribution
+        k11, k12, k22 = _arrays(k11, k12, k22)
+        of, inverses, root, distribution = self._parts(k11, k12, k22)
+        inner = (of.minor + of.cross**2 * inverses) / (2 * jnp.pi * root)
+        return inner * of.up1 * of.up2 + k12 * distribution
 
     def dual_derivative(self, k11, k12, k22):
         """Return the derivative of `dual` in k12."""
-        inverses, gap, density, distribution = self._parts(k11, k12, k22)
-        inner = k11 * k22 - k12**2 * (1 - inverses)
-        slope = inner / gap - 2 * (1 - inverses) + 1
-        return density * k12 * slope + distribution
+        of, inverses, root, distribution = self._parts(*_arrays(k11, k12, k22))
+        slope = inverses + (of.h1**2 / root) * (of.h2**2 / root)
+        return of.cross / (2 * jnp.pi * root) * slope + distribution
 
 
 @dataclass(frozen=True)
@@ -119,19 +201,28 @@ class Cos:
     frequency: float = 1.0
     phase: float = 0.0
 
+    def _waves(self, k11, k12, k22):
+        b2 = self.frequency**2
+        minus = jnp.exp(-b2 * ((k11 - k12) + (k22 - k12)) / 2)
+        plus = jnp.exp(-b2 * ((k11 + k12) + (k22 + k12)) / 2)
+        return minus, plus
+
     def dual(self, k11, k12, k22):
         """Return E[cos(b1 u + b2) cos(b1 v + b2)] by the sum and difference angles."""
-        b2 = self.frequency**2
-        minus = jnp.exp(-b2 * (k11 + k22 - 2 * k12) / 2)
-        plus = jnp.exp(-b2 * (k11 + k22 + 2 * k12) / 2)
+        minus, plus = self._waves(k11, k12, k22)
         return (minus + jnp.cos(2 * self.phase) * plus) / 2
 
     def dual_derivative(self, k11, k12, k22):
         """Return b1^2 E[sin(b1 u + b2) sin(b1 v + b2)]."""
         b2 = self.frequency**2
-        minus = jnp.exp(-b2 * (k11 + k22 - 2 * k12) / 2)
-        plus = jnp.exp(-b2 * (k11 + k22 + 2 * k12) / 2)
-        return b2 * (minus - jnp.cos(2 * self.phase) * plus) / 2
+        minus, plus = self._waves(k11, k12, k22)
+        # minus - plus, which cancels at small scales, from the larger of the two.
+        along = k12 >= 0
+        up, down = jnp.where(along, k12, 0.0), jnp.where(along, 0.0, k12)
+        difference = jnp.where(
+            along, -minus * jnp.expm1(-2 * b2 * up), plus * jnp.expm1(2 * b2 * down)
+        )
+        return b2 * (difference / 2 + jnp.sin(self.phase) ** 2 * plus)
 
 
 @dataclass(frozen=True)
@@ -168,7 +259,7 @@ class Quadrature:
         nodes, weights = np.polynomial.hermite_e.hermegauss(self.points)
         weights = weights / weights.sum()
         sin, cos, _ = _angle(k11, k12, k22)
-        r1, r2 = (jnp.sqrt(jnp.where(k > 0, k, 0.0)) for k in (k11, k22))
+        r1, r2 = (jnp.sqrt(jnp.where(k <= 0, 0.0, k)) for k in (k11, k22))
 
         def row(total, node):
             s, w = node

@@ -32,7 +32,7 @@ def normed_factor(
     if not net.layer_norm:
         return f0
     var = jnp.sum(f0**2, -1, keepdims=True)
-    return jnp.where(var > 0, f0 / jnp.sqrt(jnp.where(var > 0, var, 1.0)), 0.0)
+    return jnp.where(var <= 0, 0.0, f0 / jnp.sqrt(jnp.where(var <= 0, 1.0, var)))
 
 
 def finish(net: Any, z: State, y: State) -> State:

@@ -45,9 +45,9 @@ def factor(
         f, left = carry
         pivot = jnp.argmax(left)
         size = left[pivot]
-        keep = size > floor
-        root = jnp.sqrt(jnp.where(keep, size, 1.0))
-        new = jnp.where(keep, (sigma[pivot] - f @ f[pivot]) / root, 0.0)
+        done = size <= floor  # false for NaN, which goes on
+        root = jnp.sqrt(jnp.where(done, 1.0, size))
+        new = jnp.where(done, 0.0, (sigma[pivot] - f @ f[pivot]) / root)
         left = jnp.where(jnp.arange(n) == pivot, 0.0, jnp.maximum(left - new**2, 0.0))
         return (f.at[:, k].set(new), left), None
 
@@ -55,7 +55,7 @@ def factor(
     start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
     (f, left), _ = jax.lax.scan(column, start, columns)
     total = jnp.sum(jnp.maximum(diagonal, 0.0))
-    return f, jnp.sum(left) / jnp.where(total > 0, total, 1.0)
+    return f, jnp.sum(left) / jnp.where(total <= 0, 1.0, total)
 
 
 @lru_cache(maxsize=8)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import as_array, function, one_of, size
 from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.result import Kernel
 
@@ -61,6 +61,8 @@ def empirical(
         raise ValueError(f"network is an nnx.Module, got {type(network).__name__}")
     get = wanted(get)
     one_of("outputs", outputs, ("trace", "full"))
+    if not isinstance(groups, bool | None):
+        function("groups", groups, "True, or a function of a parameter's path")
     sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     symbols: Any = getattr(network, "vocabulary", None)
     for x in sides if symbols is not None else []:
@@ -71,7 +73,7 @@ def empirical(
     graph, weights, rest = nnx.split(network, nnx.Param, ...)
     names = _names(weights, groups)
     if block is not None:
-        whole("block", block)
+        block = min(size("block", block), max(map(len, sides)))
     try:
         hash(graph)
         run: Any = _compiled
@@ -108,7 +110,7 @@ _compiled = jax.jit(_kernels, static_argnums=(0, 1, 2, 3, 4))
 
 
 def _checked(name: str, x: Any) -> Any:
-    x = np.asarray(x) if known(x) else x
+    x = as_array(name, x)
     if x.ndim < 1 or len(x) == 0:
         raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")
     if known(x) and not np.isfinite(x).all():

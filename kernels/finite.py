@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import as_array, shown, size
+from theorykit.common.keys import is_key
 from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
@@ -60,9 +61,19 @@ def monte_carlo(
 
     if not (isinstance(network, tuple | list) and len(network) > 1 and all(map(callable, network))):
         raise ValueError(f"network is a pair (init_fn, apply_fn) of functions, got {network!r}")
-    draws, replicates, get = whole("draws", draws), whole("replicates", replicates), wanted(get)
+    draws, replicates, get = size("draws", draws), size("replicates", replicates), wanted(get)
+    if not jax.tree.leaves(x1):
+        raise ValueError(f"x1 has floating-point inputs along its first axis, got {shown(x1)}")
+    if not is_key(key):
+        raise ValueError(f"key is one random key, such as jax.random.key(0), got {shown(key)}")
     for name, x in (("x1", x1), ("x2", x2)):
         for leaf in jax.tree.leaves(x):
+            leaf = as_array(name, leaf)
+            if not leaf.ndim or not len(leaf) or not jnp.issubdtype(leaf.dtype, jnp.floating):
+                raise ValueError(
+                    f"{name} has floating-point inputs along its first axis, got {leaf.dtype} in "
+                    f"shape {leaf.shape}"
+                )
             if known(leaf) and not jnp.isfinite(leaf).all():
                 raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
 

@@ -7,10 +7,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common import arguments
+from theorykit.common.arguments import as_array, real, shown
+
 
 def known(*arrays: Any) -> bool:
     """Return whether all arrays have values now, rather than being traced."""
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
+
+
+def number(name: str, value: Any, least: float = -np.inf) -> Any:
+    """Return one finite number; a traced one as it is, a whole one as a float.
+
+    **Raises:** `ValueError` for anything else, or below the least.
+    """
+    if not known(value):
+        return value
+    if np.isinf(least):
+        real(name, value)
+    else:
+        arguments.number(name, value, f"a number of at least {least:g}", lambda v: v >= least)
+    return float(value) if isinstance(value, int | np.integer) else value
 
 
 def wanted(get: Any) -> tuple[str, ...]:
@@ -19,8 +36,9 @@ def wanted(get: Any) -> tuple[str, ...]:
     **Raises:** `ValueError` unless they are "nngp", "ntk" or both.
     """
     names = (get,) if isinstance(get, str) else get
-    if not isinstance(names, tuple | list | set) or not names or not set(names) <= {"nngp", "ntk"}:
-        raise ValueError(f'get names "nngp", "ntk" or both, got {names!r}')
+    listed = isinstance(names, tuple | list | set) and all(isinstance(n, str) for n in names)
+    if not listed or not names or not set(names) <= {"nngp", "ntk"}:
+        raise ValueError(f'get names "nngp", "ntk" or both, got {shown(names)}')
     return tuple(names)
 
 
@@ -41,13 +59,8 @@ class Inputs(NamedTuple):
     lengths: tuple[int, int]
 
 
-def _here(array: Any) -> Any:
-    """Return a numpy array if the values are known: checking them then compiles nothing."""
-    return np.asarray(array) if known(array) else jnp.asarray(array)
-
-
 def _tokens(name: str, x: Any) -> Any:
-    x = _here(x)
+    x = as_array(name, x)
     kept = jnp.issubdtype(x.dtype, jnp.floating)
     x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
     if x.ndim != 3 or 0 in x.shape:
@@ -60,7 +73,7 @@ def _tokens(name: str, x: Any) -> Any:
 def _mask(name: str, mask: Any, x: Any) -> Any:
     if mask is None:
         return np.ones(x.shape[:2], bool)
-    mask = _here(mask)
+    mask = as_array(name, mask)
     if mask.shape != x.shape[:2] or mask.dtype != bool:
         raise ValueError(
             f"{name} holds booleans, true at real tokens, in shape {x.shape[:2]} (inputs, tokens); "

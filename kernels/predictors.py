@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from theorykit.kernels.inputs import known
+from theorykit.common.arguments import as_array
+from theorykit.kernels.inputs import known, number
 from theorykit.kernels.result import Kernel
 
 
@@ -31,13 +31,6 @@ class Prediction(NamedTuple):
     condition: Float[Array, ""]
 
 
-def _number(name: str, value: Any) -> None:
-    if known(value) and not (
-        np.ndim(value) == 0 and np.isrealobj(value) and np.isfinite(value) and value >= 0
-    ):
-        raise ValueError(f"{name} is a number of at least 0, got {value!r}")
-
-
 def _system(k, y, k_test, jitter=0.0):
     """Return the arrays of a regression and the spectrum of its kernel, all checked.
 
@@ -46,7 +39,9 @@ def _system(k, y, k_test, jitter=0.0):
     """
     for name, array in (("training kernel", k), ("test kernel", k_test)):
         _array(name, array)
-    k, y, k_test = jnp.asarray(k), jnp.asarray(y), jnp.asarray(k_test)
+    k = jnp.asarray(as_array("the training kernel", k))
+    y = jnp.asarray(as_array("targets", y))
+    k_test = jnp.asarray(as_array("the test kernel", k_test))
     if k.ndim != 2 or k.shape[0] != k.shape[1]:
         raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
     if y.ndim < 1 or y.shape[0] != k.shape[0]:
@@ -90,8 +85,8 @@ def _finite(name: str, array: Array) -> None:
 
 
 def _solve(k, y, k_test, noise, jitter, name):
-    _number(name, noise)
-    _number("jitter", jitter)
+    noise = number(name, noise, 0)
+    jitter = number("jitter", jitter, 0)
     k, y, k_test, values, vectors, slack = _system(k, y, k_test, jitter)
     symmetric = (k + k.T) / 2
     # The eigenvalues again, as they change with the kernel.
@@ -169,7 +164,7 @@ def gp_posterior(
 
     **Raises:** `ValueError` as `ridge`.
     """
-    own = jnp.asarray(k_test_test)
+    own = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
     cross, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
     if own.shape != (cross.shape[0],) * 2:
         raise ValueError(
@@ -208,8 +203,8 @@ def gradient_flow(
     `time=None`.
     """
     if time is not None:
-        _number("time", time)
-    _number("learning_rate", learning_rate)
+        time = number("time", time, 0)
+    learning_rate = number("learning_rate", learning_rate, 0)
     k, targets, cross, values, vectors, slack = _system(k_train, y, k_test)
     if time is None and known(values) and float(values[0]) <= slack:
         raise ValueError(

@@ -47,13 +47,17 @@ def mlp(state: State, phi: Activation, sigma_w: Any, sigma_b: Any) -> State:
 
 def layer_norm(state: State) -> State:
     """Carry a state through layer normalisation over the width: correlations."""
-    ok1, ok2 = state.var1 > 0, state.var2 > 0
-    r1 = jnp.where(ok1, jax.lax.rsqrt(jnp.where(ok1, state.var1, 1.0)), 0.0)
-    r2 = jnp.where(ok2, jax.lax.rsqrt(jnp.where(ok2, state.var2, 1.0)), 0.0)
+    (r1, one1), (r2, one2) = map(_unit, (state.var1, state.var2))
     ntk = None if state.ntk is None else state.ntk * r1 * r2
-    return State(
-        state.nngp * r1 * r2, ntk, ok1.astype(state.var1.dtype), ok2.astype(state.var2.dtype)
-    )
+    return State(state.nngp * r1 * r2, ntk, one1, one2)
+
+
+def _unit(var):
+    """Return 1 / sqrt(var) and the variance after it, 1; both 0 where `var` is, NaN for NaN."""
+    none = var <= 0
+    root = jnp.where(none, 0.0, jax.lax.rsqrt(jnp.where(none, 1.0, var)))
+    one = jnp.where(jnp.isnan(var), var, jnp.where(none, 0.0, 1.0))
+    return root, one.astype(var.dtype)
 
 
 def add(a: State, b: State) -> State:

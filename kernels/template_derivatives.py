@@ -18,9 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from theorykit.common.arguments import shown, whole
+
 Component = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 Monomial = tuple[Component, ...]
 Link = tuple[int, int]
+MOST = 16  # the largest order; its graphs are more than anyone waits for
 
 
 def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fraction]]:
@@ -36,8 +39,12 @@ def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fracti
       grows like (beta / 2 + 1)! times a power; (6, 4) takes seconds.
     """
     for name, order in {"beta": beta, "gamma": gamma}.items():
-        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
-            raise ValueError(f"the order in {name} is a whole number of at least 0, got {order!r}")
+        whole(f"the order in {name}", order, 0)
+    beta, gamma = int(beta), int(gamma)
+    if gamma > beta + 2:  # more positions than places for them
+        return {}
+    if beta > MOST:
+        raise ValueError(f"the order in beta is at most {MOST}, got {shown(beta)}")
     if beta % 2 or gamma % 2:
         return {}
     arrows, same = beta // 2, gamma // 2
@@ -78,8 +85,16 @@ def evaluate(
 ) -> Fraction:
     """Return the value of an expansion at two strings."""
     for s in (x, y):
-        if not hasattr(s, "__len__"):
-            raise ValueError(f"a string is a sequence of tokens, got {s!r}; strings come first")
+        if not isinstance(s, Sequence) or isinstance(s, bytes):
+            raise ValueError(
+                f"a string is a sequence of tokens, got {shown(s)}; strings come first"
+            )
+    try:
+        sorted({*x, *y})
+    except TypeError:
+        raise ValueError(
+            f"the tokens of strings can be told apart and ordered, got {shown(x)} and {shown(y)}"
+        ) from None
     if len(x) != len(y) or not len(x):
         raise ValueError(
             f"the kernel compares strings of one length, at least 1, not {len(x)} and {len(y)}"

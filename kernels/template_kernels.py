@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import as_array, between, function, size
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
 from theorykit.kernels.features import matrix, tiling, zeros
-from theorykit.kernels.inputs import known
+from theorykit.kernels.inputs import known, number
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
@@ -168,8 +168,9 @@ def template_mlp(
     that is NaN or infinite.
     """
     phi = activations.activation(activation)
-    whole("depth", depth)
-    _require_finite(sigma_w=sigma_w, sigma_b=sigma_b)
+    depth = size("depth", depth)
+    sigma_w = number("sigma_w", sigma_w)
+    sigma_b = number("sigma_b", sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     share = _agreement(jnp.asarray(rows), jnp.asarray(columns))
@@ -203,11 +204,11 @@ def template_matrix(
     """
     from scipy.special import stdtrit
 
-    z = np.asarray(z)
+    z = np.asarray(as_array("templates", z))
+    function("kernel", kernel, "a function of two sets of strings")
     if z.ndim != 2 or z.dtype.kind not in "iu" or 0 in z.shape:
         raise ValueError(f"templates are whole numbers (templates, k), got {z.dtype} {z.shape}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, got {confidence!r}")
+    confidence = between("confidence", confidence)
     wildcards, first = max(0, -int(z.min())), max(-1, int(z.max())) + 1
     filled = [np.where(z < 0, start - 1 - z, z) for start in (first, first + wildcards)]
     found = kernel(*filled)
@@ -233,8 +234,9 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
     _require_cls(rows, columns)
-    _require_finite(beta=beta, gamma=gamma)
-    draws, replicates = whole("draws", draws), whole("replicates", replicates)
+    beta = number("beta", beta)
+    gamma = number("gamma", gamma)
+    draws, replicates = size("draws", draws), size("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
     n1 = len(rows)
@@ -242,15 +244,15 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     n, k = places.tokens.shape
     features = n * (k + len(places.dense)) + places.pairs.shape[1] // 4
     blocks = -(-draws // max(1, BLOCK // features))
-    size = -(-draws // blocks)
-    one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, size)
+    each = -(-draws // blocks)
+    one = partial(_replicate, places, key, beta, gamma, phi, n1, blocks, each)
     with bar("kernel", replicates, progress) as tick:
         found = Moments(tick(one(0)))
         tick.replicate()
         for r in range(1, replicates):
             found = found.add(tick(one(r)))
             tick.replicate()
-    return Kernel(found.mean, None, found.stderr(), None, blocks * size, replicates, "joint")
+    return Kernel(found.mean, None, found.stderr(), None, blocks * each, replicates, "joint")
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
@@ -378,7 +380,7 @@ def _padded(values: np.ndarray, fill: int) -> np.ndarray:
 def _strings(name: str, x: Any) -> Integer[np.ndarray, "strings length"]:
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} holds token ids, which must be known when a kernel is traced")
-    x = np.asarray(x)
+    x = as_array(name, x)
     ids = x.ndim == 2 and 0 not in x.shape and x.dtype.kind in "iu"
     if not ids or x.min() < 0:
         what = f"{x.dtype} in shape {x.shape}" + (", some negative" if ids else "")
@@ -390,7 +392,7 @@ def _strings(name: str, x: Any) -> Integer[np.ndarray, "strings length"]:
 
 def _require_finite(**scales: Any) -> None:
     for name, value in scales.items():
-        if known(value) and not np.isfinite(value).all():
+        if known(value) and not np.isfinite(as_array(name, value)).all():
             raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
 
 

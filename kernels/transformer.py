@@ -1,29 +1,39 @@
 """NNGP and NTK of an infinitely wide transformer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Real
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import known, lay_out, wanted
+from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
 READOUTS = ("last", "mean", "tokens")
+SCALES = ("score_scale", "sigma_w", "sigma_b", "positions")
 
 
-def _static(default: Any) -> Any:
-    return field(default=default, metadata={"static": True})
+def _flatten(net: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+    leaves = [(jax.tree_util.GetAttrKey(name), getattr(net, name)) for name in SCALES]
+    return leaves, tuple(getattr(net, f.name) for f in fields(net) if f.name not in SCALES)
 
 
-@jax.tree_util.register_dataclass
+def _unflatten(static: tuple[Any, ...], leaves: Any) -> "InfiniteTransformer":
+    """Return a network of any leaves, unchecked: JAX fills trees with derivatives and batches."""
+    net = object.__new__(InfiniteTransformer)
+    names = [f.name for f in fields(InfiniteTransformer) if f.name not in SCALES]
+    for name, value in (*zip(names, static, strict=True), *zip(SCALES, leaves, strict=True)):
+        object.__setattr__(net, name, value)
+    return net
+
+
 @dataclass(frozen=True, kw_only=True)
 class InfiniteTransformer:
     """A transformer of infinite width and infinitely many heads, at initialisation.
@@ -54,13 +64,13 @@ class InfiniteTransformer:
     **Raises:** `ValueError` for a value that is none of these.
     """
 
-    depth: int = _static(1)
-    activation: Any = _static("relu")
-    readout: str = _static("last")
-    attention: str | Attention = _static("softmax")
-    causal: bool = _static(False)
-    residual: bool = _static(False)
-    layer_norm: bool = _static(False)
+    depth: int = 1
+    activation: Any = "relu"
+    readout: str = "last"
+    attention: str | Attention = "softmax"
+    causal: bool = False
+    residual: bool = False
+    layer_norm: bool = False
     score_scale: Any = 1.0
     sigma_w: Any = 1.0
     sigma_b: Any = 0.0
@@ -71,11 +81,17 @@ class InfiniteTransformer:
         activations.activation(self.activation)
         one_of("readout", self.readout, READOUTS)
         mechanism(self.attention)
-        for name in ("score_scale", "sigma_w", "sigma_b", "positions"):
+        self._check_scales()
+
+    def _check_scales(self) -> None:
+        for name in SCALES:
             value = getattr(self, name)
-            number = isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
-            # Other leaves are JAX's own placeholders while it takes the tree apart.
-            if number and known(value) and (np.ndim(value) or not np.isfinite(value)):
+            if known(value) and not (
+                isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
+                and np.ndim(value) == 0
+                and np.isrealobj(value)
+                and np.isfinite(value)
+            ):
                 raise ValueError(f"{name} is one finite real number, got {value!r}")
 
     def __call__(
@@ -124,15 +140,18 @@ class InfiniteTransformer:
         **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
         infinity, counts below 1, unknown names.
         """
+        for name in ("causal", "residual", "layer_norm"):
+            flag(name, getattr(self, name))
+        self = replace(self, **{name: number(name, getattr(self, name)) for name in SCALES})
         inputs = lay_out(x1, x2, mask1, mask2)
         get = wanted(get)
         plan = Plan(
-            draws=whole("draws", draws),
-            replicates=whole("replicates", replicates),
+            draws=size("draws", draws),
+            replicates=size("replicates", replicates),
             ntk="ntk" in get,
             draw=one_of("draw", draw, DRAWS),
             sampler=one_of("sampler", sampler, SAMPLERS),
-            rank=None if rank is None else whole("rank", rank),
+            rank=None if rank is None else size("rank", rank),
         )
         if mechanism(self.attention).exact:
             plan = plan.without_draws()
@@ -144,3 +163,6 @@ class InfiniteTransformer:
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         result = engine.run(self, inputs, key, plan, progress)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
+
+
+jax.tree_util.register_pytree_with_keys(InfiniteTransformer, _flatten, _unflatten)

@@ -104,6 +104,85 @@ def test_relu_gram_of_repeated_inputs_is_positive_semidefinite(dtype):
         assert values[0] > -10 * np.finfo(dtype).eps * values[-1]
 
 
+def _mp(phi, a, c, b):
+    """The dual, its derivative, and the sizes of both, by textbook formulas at 400 digits."""
+    import mpmath as mp
+
+    a, c, b, half = mp.mpf(a), mp.mpf(c), mp.mpf(b), mp.mpf(1) / 2
+    if isinstance(phi, Relu):
+        scale = mp.sqrt(a * b)
+        t = mp.acos(max(-1, min(1, c / scale)))
+        values = scale * (mp.sin(t) + (mp.pi - t) * mp.cos(t)) / (2 * mp.pi), half - t / 2 / mp.pi
+        return *values, scale, 1
+    if isinstance(phi, Erf):
+        gap = (1 + 2 * a) * (1 + 2 * b) - 4 * c**2
+        dual = 2 / mp.pi * mp.asin(2 * c / mp.sqrt((1 + 2 * a) * (1 + 2 * b)))
+        slope = 4 / mp.pi / mp.sqrt(gap)
+        return dual, slope, abs(dual), slope
+    gap = (1 + a) * (1 + b) - c**2
+    both = mp.mpf(1) / 4 + mp.asin(c / mp.sqrt((1 + a) * (1 + b))) / 2 / mp.pi
+    inner = a * b - c**2 * (1 - 1 / (1 + a) - 1 / (1 + b))
+    dual = inner / (2 * mp.pi * mp.sqrt(gap)) + c * both
+    slope = inner / gap - 2 * (1 - 1 / (1 + a) - 1 / (1 + b)) + 1
+    return dual, c * slope / (2 * mp.pi * mp.sqrt(gap)) + both, mp.sqrt(a * b), 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("phi", [Relu(), Erf(), Gelu()], ids=str)
+def test_duals_over_the_whole_range(phi, dtype):
+    """Against closed forms at 400 digits, of the numbers as they are rounded to the dtype."""
+    import mpmath
+
+    eps = np.finfo(dtype).eps
+    wide = [1e-150, 1e150] if dtype == "float64" else []
+    scales = [*wide, 1e-30, 1e-20, 1e-8, 1e-3, 0.7, 3.0, 1e4, 1e6, 1e8, 1e20, 1e30]
+    near = [1e-2, 1e-4, 100 * eps]
+    ends = [1.0, *(1 - d for d in near)]
+    grid = [(a, r, b) for a in scales for b in (a, a / 3, 1.0) for r in (*ends, 0.4, 0.0)]
+    grid += [(a, -r, b) for a, r, b in grid]
+    a, r, b = np.array(grid).T
+    c = (r * np.sqrt(a) * np.sqrt(b)).astype(dtype)
+    a, b = a.astype(dtype), b.astype(dtype)
+    c = np.where((a == b) & (np.abs(r) == 1), np.sign(r) * a, c).astype(dtype)
+    with mpmath.workdps(400):
+        # A covariance that rounding put above its bound stands for the bound.
+        mp = [(mpmath.mpf(float(p)), mpmath.mpf(float(q))) for p, q in zip(a, b, strict=True)]
+        bound = [mpmath.sqrt(p * q) for p, q in mp]
+        inside = np.array([abs(float(k)) <= m for k, m in zip(c, bound, strict=True)])
+        a, b, c, r = a[inside], b[inside], c[inside], r[inside]
+        right = [_mp(phi, float(x), float(y), float(z)) for x, y, z in zip(a, c, b, strict=True)]
+        right = np.array(right, object).T
+    dual, slope = duals(phi, a, c, b)
+    assert dual.dtype == slope.dtype == dtype
+    value, derivative, size, steep = (np.array(k, float) for k in right)
+    np.testing.assert_array_less(np.abs(np.asarray(dual, float) - value), 30 * eps * size + 1e-300)
+    # An angle near 0 is known to the square root of rounding.
+    loose = np.sqrt(8 * eps) if isinstance(phi, Relu) else 30 * eps
+    np.testing.assert_array_less(np.abs(np.asarray(slope, float) - derivative), loose * steep)
+    plain = (a > 1e-9) & (a < 1e9) & (b < 1e9)
+    k = jnp.array([a, c, b])[:, plain]
+    grads = jax.jit(jax.grad(lambda k: phi.dual(k[0], k[1], k[2]).sum()))(k)
+    assert np.isfinite(grads).all()
+
+
+def test_cos_at_small_scales():
+    """b1^2 E[sin sin] is b1^4 k12 there."""
+    k = np.array([1e-30, 1e-12, 1e-9], "float32")
+    for sign in (1, -1):
+        got = Cos(1.5).dual_derivative(k, sign * k, k)
+        np.testing.assert_allclose(got, sign * 1.5**4 * k, rtol=1e-6)
+        slope = jax.vmap(jax.grad(Cos(1.5).dual_derivative, 1))(k, sign * k, k)
+        np.testing.assert_allclose(slope, 1.5**4, rtol=1e-6)
+
+
+@pytest.mark.parametrize("phi", [*ALL, Quadrature(jnp.tanh)], ids=str)
+def test_nan_stays(phi):
+    """Of any of the three, in both functions, but for the slope of what is linear."""
+    nan = np.array([np.nan, 1, 1]), np.array([1, np.nan, 1]), np.array([1, 1, np.nan])
+    for values in duals(phi, *nan):
+        assert np.isnan(values).all() or (phi == Identity() and np.all(np.asarray(values) == 1))
+
+
 def test_names_and_objects():
     class Square:
         def dual(self, k11, k12, k22):

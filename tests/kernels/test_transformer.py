@@ -1,6 +1,7 @@
 """Kernels of the whole network: against the oracle, neural-tangents, and themselves."""
 
 import functools
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -336,3 +337,34 @@ def test_jit_and_grad(depth, readout):
         h = 1e-5
         up, down = (f({**PARAMETERS, name: value + d}, key)[0][0] for d in (h, -h))
         np.testing.assert_allclose(slopes[name], (up - down) / (2 * h), rtol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["relu", "erf", "gelu"])
+def test_large_inputs(activation):
+    """In float32 as in float64."""
+    x = np.array([[[1000.0, 1000.0]]])
+    net = InfiniteTransformer(activation=activation, attention="identity", residual=True)
+    for scale in (1e-3, 1.0, 10.0):
+        wide = net(scale * x).ntk
+        narrow = jax.jit(lambda x: net(x).ntk)((scale * x).astype("f4"))
+        assert np.isfinite(wide).all()
+        np.testing.assert_allclose(narrow, wide, rtol=2e-5)
+
+
+def test_derivatives_and_batches_of_networks():
+    """A tree of derivatives or of several values is a network too, until it is called."""
+    x = np.array([[[0.5, 1.0], [1.0, -0.3]]])
+    one = lambda n: n(x, get="nngp").nngp[0, 0]
+    net = InfiniteTransformer(attention="identity", sigma_w=1.5, sigma_b=0.5, positions=0.4)
+    for jacobian in (jax.jacfwd, jax.jacrev):
+        got = jacobian(lambda n: one(n)[None])(net)
+        step = 1e-5
+        for name in ("score_scale", "sigma_w", "sigma_b"):
+            at = lambda s, name=name: one(replace(net, **{name: getattr(net, name) + s}))
+            slope = (at(step) - at(-step)) / (2 * step)
+            np.testing.assert_allclose(getattr(got, name), [slope], rtol=1e-6)
+    stacked = jax.tree.map(lambda *v: jnp.stack(v), net, replace(net, sigma_w=2.0))
+    got = jax.vmap(one)(stacked)
+    np.testing.assert_allclose(got, [one(net), one(replace(net, sigma_w=2.0))], rtol=1e-12)
+    with pytest.raises(ValueError, match="score_scale is one finite real number, got Array"):
+        one(stacked)

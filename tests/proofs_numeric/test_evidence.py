@@ -14,7 +14,8 @@ from theorykit.runs import read_run
 pytestmark = pytest.mark.evidence
 
 # In the slow tier networks are trained: what is refuted there is measured.
-REFUTED = [c.id for c in select(["capture.*"], "fast") if c.expect == Verdict.refuted]
+CAPTURE = [c for c in select(["capture.*"]) if c.tier == "fast"]
+REFUTED = [c.id for c in CAPTURE if c.expect == Verdict.refuted]
 EXACT = [
     "sharper.fourier*",
     "sharper.9.*",
@@ -57,9 +58,7 @@ def test_refutations_are_certified(id, results):
 
 def test_proofs_are_found(results):
     with float64():
-        with_proof = {
-            c.id for c in select(["capture.*"], "fast") if getattr(c.build(), "proof", None)
-        }
+        with_proof = {c.id for c in CAPTURE if getattr(c.build(), "proof", None)}
     assert len(with_proof) >= 6
     for id in with_proof | {"capture.4.4.triangle.decision"}:
         outcome = results[id].outcome
@@ -67,6 +66,6 @@ def test_proofs_are_found(results):
         assert outcome.certificate.where
 
 
-@pytest.mark.parametrize("id", [c.id for c in select(EXACT, "fast")])
+@pytest.mark.parametrize("id", [c.id for c in select(EXACT)])
 def test_exact_claims_are_certified(id, results):
     assert results[id].outcome.evidence == Evidence.certified

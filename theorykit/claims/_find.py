@@ -1,6 +1,6 @@
 """Where claims are found: the known papers, and files of a user's own."""
 
-import contextlib
+import difflib
 import fnmatch
 import importlib
 import importlib.util
@@ -143,19 +143,19 @@ def one(id: str, files: Iterable[str | Path] = ()) -> Claim:
     if id not in claims:
         raise ValueError(
             f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
-            f"`theorykit show {id} FILE` looks into a file of claims."
-            + _meant(id, claims.values(), not files)
+            f"`theorykit show {id} FILE` looks into a file of claims." + _meant(id, claims.values())
         )
     return claims[id]
 
 
-def _meant(id: str, near: Iterable[Claim], everywhere: bool = True) -> str:
+def _meant(id: str, near: Iterable[Claim]) -> str:
     """Return a sentence with the ids that are spelt much like this one, or ""."""
-    ids = {c.id for c in near}
-    said = nearest(id, ids)
-    if not said and everywhere:  # the paper's name may be the one that is spelt wrongly
-        with contextlib.suppress(ValueError):
-            said = nearest(id, {c.id for c in installed(["*"])})
+    first, dot, rest = id.partition(".")
+    said = nearest(id, {c.id for c in near})
+    known = [paper.id for paper in papers.known()]
+    if not said and first not in known and dot:  # the paper's name may be what is spelt wrongly
+        for paper in difflib.get_close_matches(first, known, n=1):
+            said = nearest(f"{paper}.{rest}", {c.id for c in installed([f"{paper}."])})
     return said
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,18 +21,98 @@ def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
     return value
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+MANY = 2**20
+"""The most seeds, each of which has a network or an estimate of its own."""
+
+LARGEST = 2**31 - 1
+"""The most of anything that an array has: as many as a 32-bit integer counts."""
+
+
+def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """Return a whole number.
 
-    **Raises:** `ValueError` for anything else, or below the least.
+    **Raises:** `ValueError` for anything else, below the least or above the most.
     """
     try:
         number = int(value)
-        if number == value and number >= least and not isinstance(value, bool | str):
+        right = not isinstance(value, bool | str) and number == value and number >= least
+        if right and (most is None or number <= most):
             return number
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{name} is a whole number of at least {least}, got {shown(value)}.")
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise ValueError(f"{name} is a whole number {bounds}, got {shown(value)}.")
+
+
+def size(name: str, value: Any, least: int = 1) -> int:
+    """Return how many of something there are, a number that arrays can have.
+
+    **Raises:** `ValueError` for anything else, such as 1e30.
+    """
+    found = whole(name, value, least)
+    return found if found <= LARGEST else whole(name, value, least, LARGEST)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return True or False.
+
+    **Raises:** `ValueError` for anything else: 0 and None are none.
+    """
+    return bool(instance(name, value, (bool, np.bool_), "True or False"))
+
+
+def real(name: str, value: Any) -> float:
+    """Return a finite number.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    return number(name, value, "a finite number", lambda v: True)
+
+
+def function(name: str, value: Value, example: str) -> Value:
+    """Return what can be called.
+
+    **Arguments:** `example`: what it may be, such as "a function of the width".
+
+    **Raises:** `ValueError` for anything else, and for a class where an object was meant.
+    """
+    if not callable(value) or isinstance(value, type):
+        raise ValueError(f"{name} is {example}, got {shown(value)}.")
+    return value
+
+
+def as_path(name: str, value: Any) -> Path:
+    """Return the path of a file or folder.
+
+    **Raises:** `ValueError` for anything but text or a path, and for text that is none.
+    """
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise ValueError(f"{name} is a path, as text or a Path, got {shown(value)}.")
+    return Path(value)
+
+
+def as_array(name: str, value: Any, kinds: str = "buif") -> Any:
+    """Return an array of numbers: numpy's if the values are known, JAX's if they are traced.
+
+    **Arguments:** `kinds`: of dtypes, by numpy's letters; bfloat16 and the like are floats.
+
+    **Raises:** `ValueError` for what holds no such numbers.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    try:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
+            array: Any = jnp.asarray(value)
+        else:
+            array = np.asarray(value)
+        kind = "f" if jnp.issubdtype(array.dtype, jnp.floating) else array.dtype.kind
+    except (TypeError, ValueError, OverflowError):
+        kind = "?"
+    if kind not in kinds:
+        what = "real numbers" if "f" in kinds else "integers"
+        raise ValueError(f"{name} is an array of {what}, got {shown(value)}.")
+    return array
 
 
 def number(name: str, value: Any, what: str, fits: Callable[[float], bool]) -> float:
@@ -133,7 +214,7 @@ def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
     **Raises:** `ValueError` unless there is one or more, all different, from 0 to 2^32 - 1.
     """
     try:
-        if isinstance(seeds, str):
+        if isinstance(seeds, str | bool) or (isinstance(seeds, int | np.integer) and seeds > MANY):
             raise ValueError
         many = range(int(seeds)) if isinstance(seeds, int | np.integer) else seeds
         numbers = [whole("a seed", s, 0) for s in many]
@@ -141,7 +222,8 @@ def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
         numbers = []
     if not numbers or max(numbers) >= 2**32 or len(set(numbers)) < len(numbers):
         raise ValueError(
-            f"seeds is how many, at least 1, or different numbers of at least 0; got {seeds!r}."
+            f"seeds is how many, at least 1 and at most {MANY}, or different numbers of at least "
+            f"0; got {shown(seeds)}."
         )
     return numbers
 
@@ -178,7 +260,7 @@ def numbered(x: Any, size: int, least: int = 0) -> None:
 
 def finite(name: str, array: Any) -> None:
     """Raise a `ValueError` if an array of numbers holds NaN or infinity."""
-    array = np.asarray(array)
-    if np.issubdtype(array.dtype, np.inexact) and not np.isfinite(array).all():
+    array = as_array(name, array, "buifc")
+    if array.dtype.kind not in "bui" and not np.isfinite(array).all():
         count = int((~np.isfinite(array)).sum())
         raise ValueError(f"{name} must be finite; {count} of {array.size} numbers are not.")

@@ -6,9 +6,9 @@ import hashlib
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from theorykit.claims import Claim
 from theorykit.runs._reach import Code, reached
@@ -31,7 +31,7 @@ def fingerprint(claim: Claim) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _own(build: Callable[..., Any]) -> Code:
+def _own(build: Any) -> Code:
     """Return what a claim's file says outside of other claims, when that is first asked."""
     code = build.__code__
     module = build.__globals__.get("__spec__")
@@ -58,10 +58,7 @@ def _pieces(file: Path, stamp: int, package: str) -> list[tuple[int | None, Code
         return None
     if ast.get_docstring(tree) is not None:
         tree.body = tree.body[1:]
-    return [
-        (node.decorator_list[0].lineno if _is_claim(node) else None, Code.of(node, package))
-        for node in tree.body
-    ]
+    return [(_line_of_claim(node), Code.of(node, package)) for node in tree.body]
 
 
 def _stamp(file: Path) -> int:
@@ -71,17 +68,19 @@ def _stamp(file: Path) -> int:
         return 0
 
 
-def _is_claim(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+def _line_of_claim(node: ast.stmt) -> int | None:
+    """Return where a claim starts, None for a statement that is none."""
     if not isinstance(node, ast.FunctionDef):
-        return False
+        return None
     calls = [d.func for d in node.decorator_list if isinstance(d, ast.Call)]
-    return "claim" in [getattr(f, "id", getattr(f, "attr", "")) for f in calls]
+    names = [getattr(f, "id", getattr(f, "attr", "")) for f in calls]
+    return node.decorator_list[0].lineno if "claim" in names else None
 
 
 # In a notebook ------------------------------------------------------------------------------
 
 
-def _without_a_file(build: Callable[..., Any]) -> Code:
+def _without_a_file(build: Any) -> Code:
     """Return what a function says, and what it uses of the names around it."""
     pieces: list[Code] = []
     seen: set[int] = set()

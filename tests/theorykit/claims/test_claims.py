@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from theorykit import verify
+from theorykit import Paper, verify
 from theorykit.checks import exhaustive, expectation, identity, inequality
 from theorykit.checks.domains import inputs, reals
 from theorykit.claims import REGISTRY, TierWarning, _find, claim, load, one, select
@@ -317,11 +317,22 @@ def test_what_the_tier_leaves_out_is_said(registry, tmp_path):
         assert len(verify([slow], tier="slow")) == 1
 
 
-def test_an_id_that_is_spelt_wrongly_is_guessed(registry, tmp_path):
+def test_an_id_that_is_spelt_wrongly_is_guessed(registry, tmp_path, monkeypatch):
     file = str(write(tmp_path / "mine.py"))
     with pytest.raises(ValueError, match=r"Did you mean my\.first\?"):
         one("my.frist", [file])
     with pytest.raises(ValueError, match=r"Did you mean my\.second\?"):
         select([file, "my.secnd"])
+    known = load(file)
+    asked = lambda patterns: known if patterns == ["mine."] else []
+    monkeypatch.setattr(_find, "installed", asked)
+    monkeypatch.setattr(
+        _find.papers, "known", lambda: [Paper(id="mine", title="x", authors=("y",))]
+    )
+    with pytest.raises(ValueError, match=r"no claim has the id 'mien\.first'.*FILE` looks into a"):
+        one("mien.first")
+    known = [claim("mine.first")(lambda: None)]
+    with pytest.raises(ValueError, match=r"Did you mean mine\.first\?"):
+        one("mien.first")
     with pytest.raises(ValueError, match=r"FILE` looks into a file of claims\.$"):
         one("nothing.like.it", [file])

@@ -19,6 +19,11 @@ def test_exact_powers():
     assert str(exponents.Exponent(-1, -2, 0)) == "-1.000 [-2.000, 0.000]"
 
 
+def test_an_interval_without_noise_spans_the_slopes_between_neighbours():
+    fitted = exponents.exact(SIZES, [8, 8, 4, 1])
+    np.testing.assert_allclose([fitted.low, fitted.high], [-2, 0], atol=1e-12)
+
+
 def test_intervals_cover_at_their_confidence():
     """Also where half of the squares are lost in noise."""
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int, Real
 
+from theorykit.common.arguments import as_path
 from theorykit.common.exponents import Exponent, of_squares
 
 
@@ -117,6 +118,7 @@ def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
     """
     from matplotlib.figure import Figure
 
+    path = as_path("file", file)
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     for label, line in lines.items():
@@ -128,4 +130,4 @@ def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
         )
     axes.set(xscale="log", yscale="log", xlabel="width", ylabel="relative distance", title=title)
     axes.legend(fontsize="small")
-    figure.savefig(file)
+    figure.savefig(path)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key, Real
 
 from theorykit.kernels import empirical
 from theorykit.networks.compare._gaps import Curve, curves, plot
-from theorykit.networks.compare._networks import Ensemble, Make, readout_features
+from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, readout_features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,14 +64,18 @@ def kernels(
 
     **Raises:** `ValueError` for fewer than three seeds.
     """
-    exact = kernel(x, x2)
+    ensemble = Ensemble(make, widths, seeds, key, batch)
+    x, x2 = inputs("x", x), None if x2 is None else inputs("x2", x2)
+    exact = known(kernel, x, x2)
+    if exact.nngp is None or exact.ntk is None:
+        raise ValueError("the kernel has both nngp and ntk, and this one lacks one of them.")
 
     def both(network):
         rows = readout_features(network, x)
         columns = rows if x2 is None else readout_features(network, x2)
         return rows @ columns.T, empirical(network, x, x2, get="ntk").ntk
 
-    found = Ensemble(make, widths, seeds, key, batch).map(both)
+    found = ensemble.map(both)
     parts: dict[str, Any] = {}
     for i, name in enumerate(("nngp", "ntk")):
         samples = [np.asarray(pair[i], float) for pair in found]

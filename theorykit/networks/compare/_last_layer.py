@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import as_array, finite, number, size
 from theorykit.kernels import ridge as kernel_ridge
 from theorykit.networks.compare._gaps import Curve, curves, plot
-from theorykit.networks.compare._networks import Ensemble, Make, readout_features
+from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, readout_features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,14 +67,15 @@ def last_layer(
     **Raises:** `ValueError` for a ridge that is not positive, fewer than three seeds, or targets of
     another shape.
     """
-    if not ridge > 0:
-        raise ValueError(f"the ridge is above 0, got {ridge}")
+    ridge = number("the ridge", ridge, "above 0", lambda v: v > 0)
+    ensemble = Ensemble(make, widths, seeds, key, batch)
+    x, x_test, y = inputs("x", x), inputs("x_test", x_test), as_array("targets", y)
     if np.shape(y) != (len(x),):
         raise ValueError(f"{len(x)} inputs have targets ({len(x)},), got shape {np.shape(y)}")
     for name, values in dict(inputs=x, targets=y, x_test=x_test).items():
         finite(name, values)
-    whole("steps", steps)
-    k, k_test = (np.asarray(kernel(*pair).nngp) for pair in ((x, None), (x_test, x)))
+    steps = size("steps", steps)
+    k, k_test = (np.asarray(known(kernel, *pair).nngp) for pair in ((x, None), (x_test, x)))
     posterior = np.asarray(kernel_ridge(k, np.asarray(y, k.dtype), k_test, ridge=ridge).mean)
     y = jnp.asarray(y)
 
@@ -89,7 +90,7 @@ def last_layer(
         w = jax.lax.fori_loop(0, steps, step, jnp.zeros(rows.shape[1], rows.dtype))
         return test @ rows.T @ alpha, test @ w
 
-    found = Ensemble(make, widths, seeds, key, batch).map(both)
+    found = ensemble.map(both)
     closed = [np.asarray(pair[0], float) for pair in found]
     gaps = [np.asarray(pair[1], float) - c for pair, c in zip(found, closed, strict=True)]
     left = [(gap**2).sum(1).mean() for gap in gaps]

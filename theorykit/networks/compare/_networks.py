@@ -1,6 +1,6 @@
 """Finite networks over seeds: drawn, linearised in their readout, trained on all data at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,19 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Float, Key, PyTree, Real
 
-from theorykit.common.arguments import seed_numbers, whole
+from theorykit.common.arguments import (
+    as_array,
+    function,
+    instance,
+    number,
+    seed_numbers,
+    shown,
+    size,
+)
+from theorykit.common.keys import as_key
+from theorykit.kernels import Kernel
 from theorykit.networks.compare._linear import Stage
+from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import gradient_step, trainable
 
 FEW = 2**26
@@ -37,17 +48,27 @@ class Ensemble:
     key: Key[Array, ""] | int
     batch: int
 
+    def __post_init__(self) -> None:
+        """Check everything."""
+        if len(seed_numbers(self.seeds)) < 3:
+            raise ValueError(f"a gap and its error take at least 3 seeds, got {shown(self.seeds)}")
+        many = not isinstance(self.widths, str | bytes | Mapping)
+        if not many or not isinstance(self.widths, Collection | np.ndarray) or not len(self.widths):
+            raise ValueError(f"widths are numbers, such as [32, 64], got {shown(self.widths)}.")
+        object.__setattr__(self, "widths", [size("a width", width) for width in self.widths])
+        object.__setattr__(self, "key", as_key(self.key))
+        object.__setattr__(self, "batch", size("batch", self.batch))
+
     def map(self, run: Callable[[nnx.Module], PyTree]) -> list[PyTree]:
         """Return, for each width, `run(network)` of all seeds, stacked."""
         numbers = np.asarray(seed_numbers(self.seeds))
-        whole("batch", self.batch)
         return [self._at(width, numbers, run) for width in self.widths]
 
     def _at(self, width: int, numbers: np.ndarray, run: Callable[[nnx.Module], PyTree]) -> PyTree:
         batch = min(self.batch, len(numbers))
-        key = jax.random.key(self.key) if isinstance(self.key, int) else self.key
+        key = self.key
         fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
-        graph, shapes = nnx.split(nnx.eval_shape(lambda: self.make(width, nnx.Rngs(params=0))))
+        graph, shapes = nnx.split(shapes_of(self.make, width))
         draw = lambda key: nnx.state(self.make(width, nnx.Rngs(params=key)))
         # Random numbers are slow to compile well, which few of them do not pay for.
         few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW
@@ -59,6 +80,26 @@ class Ensemble:
             some = np.resize(numbers[first : first + batch], batch)
             pieces.append(jax.tree.map(np.asarray, found(drawn(fold(some)))))
         return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(numbers)], *pieces)
+
+
+def inputs(name: str, x: Any) -> Real[Array | np.ndarray, "inputs ..."]:
+    """Return inputs as an array.
+
+    **Raises:** `ValueError` for no inputs, or something else than numbers.
+    """
+    x = as_array(name, x)
+    if not x.ndim or not len(x):
+        raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")
+    return x
+
+
+def known(kernel: Callable[..., Any], *sets: Any) -> Kernel:
+    """Return what a kernel of infinite width is at two sets of inputs.
+
+    **Raises:** `ValueError` if it is no function or returns no `Kernel`.
+    """
+    function("kernel", kernel, "a function of two sets of inputs")
+    return instance("what kernel returns", kernel(*sets), Kernel, "a Kernel")
 
 
 def readout_features(
@@ -136,5 +177,16 @@ def trained(
 
     **Arguments:** as for `gradient_descent`, but for one number of steps.
     """
+    instance("network", network, nnx.Module, "an nnx.Module")
+    x, x_test = inputs("x", x), inputs("x_test", x_test)
+    y = as_array("targets", y)
+    if y.ndim not in (1, 2) or len(y) != len(x):
+        raise ValueError(
+            f"targets have shape (P,) or (P, outputs) for P inputs; got {len(x)} inputs and "
+            f"targets of shape {y.shape}"
+        )
+    if not isinstance(learning_rate, jax.core.Tracer):
+        number("learning_rate", learning_rate, "a finite number", lambda v: True)
+    steps = size("steps", steps)
     stage = Stage(x, jnp.reshape(y, (len(x), -1)), learning_rate, (steps,))
     return descend(network, [stage], x_test, subtract=True)["test"][0][0]

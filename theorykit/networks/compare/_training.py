@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import as_array, finite, flag, real, shown, size
 from theorykit.networks.compare._gaps import Curve, curves, plot
 from theorykit.networks.compare._linear import Stage, fastest_rate, predict
-from theorykit.networks.compare._networks import Ensemble, Make, descend
+from theorykit.networks.compare._networks import Ensemble, Make, descend, known
+from theorykit.networks.compare._networks import inputs as checked
 
 Inputs = Real[Array | np.ndarray, "inputs ..."]
 Targets = Real[Array | np.ndarray, "inputs ..."]
@@ -120,6 +121,9 @@ def two_stage(
     **Raises:** as `gradient_descent`.
     """
     ensemble = Ensemble(make, widths, seeds, key, batch)
+    for name, pair in dict(steps=steps, learning_rates=learning_rates).items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(f"{name} are two, one for each stage, got {shown(pair)}")
     stages = [(first, learning_rates[0], steps[:1]), (second, learning_rates[1], steps[1])]
     return _compare(ensemble, kernel, stages, x_test, subtract)
 
@@ -136,7 +140,7 @@ class TangentKernel:
         i, j = i % len(self.inputs), j % len(self.inputs)
         if (i, j) not in self.known:
             pair = (self.inputs[i], None if i == j else self.inputs[j])
-            self.known[i, j] = np.asarray(self.kernel(*pair).ntk, float)
+            self.known[i, j] = np.asarray(known(self.kernel, *pair).ntk, float)
         return self.known[i, j]
 
 
@@ -148,10 +152,12 @@ def _compare(
     subtract: bool,
 ) -> TrainingGap:
     """Compare networks with the predictor; `given`: for each stage, data, rate and steps."""
-    inputs = [jnp.asarray(x) for (x, _), *_ in given] + [jnp.asarray(x_test)]
+    flag("subtract", subtract)
+    data = [_pair(pair) for pair, *_ in given]
+    inputs = [jnp.asarray(x) for x, _ in data] + [jnp.asarray(checked("x_test", x_test))]
     for x in inputs:
         finite("inputs", x)
-    targets = [_columns(x, y) for (x, y), *_ in given]
+    targets = [_columns(x, y) for x, y in data]
     counts = [_increasing(steps) for *_, steps in given]
     theta = TangentKernel(kernel, inputs)
     rates = [_rate(theta(i, i), rate) for i, (_, rate, _) in enumerate(given)]
@@ -192,9 +198,16 @@ def _from_own_start(
     return np.stack([predict(theta, stages, start[s], [f[s] for f in starts])[-1] for s in seeds])
 
 
+def _pair(given: Any) -> tuple[Any, Any]:
+    """Return inputs and targets of one stage."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ValueError(f"data are a pair of inputs and targets, got {shown(given)}")
+    return checked("inputs", given[0]), given[1]
+
+
 def _rate(theta: Float[np.ndarray, "inputs inputs"], given: float | None) -> float:
     fastest = fastest_rate(theta)
-    rate = fastest / 4 if given is None else float(given)
+    rate = fastest / 4 if given is None else real("learning_rate", given)
     if not 0 < rate < 2 * fastest:
         raise ValueError(
             f"gradient descent converges with a learning_rate between 0 and {2 * fastest:.3g} "
@@ -204,7 +217,7 @@ def _rate(theta: Float[np.ndarray, "inputs inputs"], given: float | None) -> flo
 
 
 def _columns(x: Inputs, y: Targets) -> Real[np.ndarray, "inputs outputs"]:
-    y = np.asarray(y)
+    y = np.asarray(as_array("targets", y))
     if y.ndim not in (1, 2) or len(y) != len(x):
         raise ValueError(
             f"targets have shape (P,) or (P, outputs) for P inputs; got {len(x)} inputs and "
@@ -215,7 +228,9 @@ def _columns(x: Inputs, y: Targets) -> Real[np.ndarray, "inputs outputs"]:
 
 
 def _increasing(steps: Sequence[int]) -> tuple[int, ...]:
-    steps = tuple(whole("a number of steps", n) for n in steps)
+    if not isinstance(steps, Sequence | np.ndarray) or isinstance(steps, str | bytes):
+        raise ValueError(f"steps are whole numbers, such as [10, 20], got {shown(steps)}")
+    steps = tuple(size("a number of steps", n) for n in steps)
     if not steps or any(b <= a for a, b in zip((0, *steps), steps, strict=False)):
         raise ValueError(f"steps are whole numbers from 1 on that increase, got {steps}")
     return steps

@@ -9,15 +9,16 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Integer
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import one_of, shown, size
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     Source,
-    check_ids,
+    checked_ids,
     count_parameters,
     embedding,
+    sizes,
     source,
 )
 
@@ -113,11 +114,18 @@ class LocalTransformer(nnx.Module):
         one_of("activation", activation, ACTIVATIONS)
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         one_of("readout", readout, ("tokens",))
-        sizes = dict(vocabulary=vocabulary, width=width, mlp_width=mlp_width, outputs=outputs)
-        for name, value in sizes.items():
-            whole(name, value)
-        for count in heads:
-            whole("heads of a layer", count)
+        vocabulary, width, mlp_width, outputs, period = sizes(
+            vocabulary=size("vocabulary", vocabulary),
+            width=size("width", width),
+            mlp_width=size("mlp_width", mlp_width),
+            outputs=size("outputs", outputs),
+            period=period,
+        )
+        if not isinstance(heads, Sequence) or isinstance(heads, str | bytes) or not heads:
+            raise ValueError(
+                f"heads has a number for each layer, such as (1,), got {shown(heads)}."
+            )
+        heads = [size("heads of a layer", count) for count in heads]
         rngs, kind = source(rngs), parameterisation
         self.vocabulary, self.outputs, self.readout, self.period = (
             vocabulary, outputs, readout, period,
@@ -126,8 +134,8 @@ class LocalTransformer(nnx.Module):
         dtype = jnp.result_type(float)
         self.embedding = embedding(rngs, vocabulary, width, kind, False, dtype)
         if period is not None:
-            self.positions = embedding(rngs, whole("period", period), width, kind, False, dtype)
-        reaches = [None if reach is None else whole("reach", reach, 0), *[None] * len(heads)]
+            self.positions = embedding(rngs, period, width, kind, False, dtype)
+        reaches = [None if reach is None else size("reach", reach, 0), *[None] * len(heads)]
         self.layers = nnx.List(
             Layer(count, options, far, rngs) for count, far in zip(heads, reaches, strict=False)
         )
@@ -135,7 +143,9 @@ class LocalTransformer(nnx.Module):
 
     def embed(self, x: Ids) -> Float[Array, "tokens width"]:
         """Return y^(0) of token ids."""
-        check_ids(x, self.vocabulary)
+        x = checked_ids(x, self.vocabulary)
+        if x.ndim != 1:
+            raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
         y = self.embedding.effective()[x]
         if self.period is None:
             return y

@@ -9,15 +9,17 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import as_array, one_of, real, size
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     Source,
-    check_ids,
+    checked_ids,
     count_parameters,
+    sizes,
     source,
+    weight_dtype,
 )
 
 
@@ -54,17 +56,18 @@ class MLP(nnx.Module):
         """Draw all weights."""
         one_of("activation", activation, ACTIVATIONS)
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
-        sizes = dict(width=width, features=features, vocabulary=vocabulary, tokens=tokens)
-        for name, value in (sizes | dict(outputs=outputs)).items():
-            if value is not None:
-                whole(name, value)
-        whole("depth", depth, 0)
+        width, outputs = size("width", width), size("outputs", outputs)
+        features, vocabulary, tokens = sizes(
+            features=features, vocabulary=vocabulary, tokens=tokens
+        )
+        depth = size("depth", depth, 0)
+        real("sigma_w", sigma_w)
+        real("sigma_b", sigma_b)
         if (features is None) == (vocabulary is None) or (vocabulary is None) != (tokens is None):
             raise ValueError("an MLP takes features=n, or vocabulary=V and tokens=T")
-        rngs = source(rngs)
-        dtype = jnp.result_type(float) if dtype is None else dtype
-        size = (vocabulary or 1) * (tokens or 1) if features is None else features
-        widths = [size, *[width] * depth, outputs]
+        rngs, dtype = source(rngs), weight_dtype(dtype)
+        read = (vocabulary or 1) * (tokens or 1) if features is None else features
+        widths = [read, *[width] * depth, outputs]
         self.vocabulary, self.activation = vocabulary, activation
         self.sigma_w = sigma_w
         self.sigma_b = sigma_b if parameterisation == "ntk" else 1.0
@@ -85,11 +88,10 @@ class MLP(nnx.Module):
         **Raises:** `ValueError` for an input of another size, or ids outside the vocabulary.
         """
         if self.vocabulary is not None:
-            check_ids(x, self.vocabulary)
-            x = jax.nn.one_hot(x, self.vocabulary)
-        z = jnp.ravel(x)
-        if z.size != (size := self.layers[0].weight.shape[0]):
-            raise ValueError(f"one input has {size} numbers in all, got {z.size}; vmap many")
+            x = jax.nn.one_hot(checked_ids(x, self.vocabulary), self.vocabulary)
+        z = jnp.ravel(as_array("an input", x))
+        if z.size != (count := self.layers[0].weight.shape[0]):
+            raise ValueError(f"one input has {count} numbers in all, got {z.size}; vmap many")
         for i, (layer, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
             z = ACTIVATIONS[self.activation](z) if i else z
             z = self.sigma_w * z @ layer.effective() + self.sigma_b * bias[...]

@@ -9,6 +9,9 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
+from theorykit.common.arguments import as_array, function, instance, one_of, shown, size
+from theorykit.common.keys import as_key
+
 Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
 """What weights can be drawn from: `nnx.Rngs`, a seed or a key."""
 
@@ -40,6 +43,9 @@ class Map(nnx.Module):
         dtype: Any = None,
     ):
         """Draw a weight of this shape."""
+        one_of("kind", kind, PARAMETERISATIONS)
+        shape = tuple(size(f"axis {i} of a weight", n) for i, n in enumerate(axes(shape)))
+        fan_in, rngs, dtype = size("fan_in", fan_in), source(rngs), weight_dtype(dtype)
         root = math.sqrt(fan_in)
         if kind == "ntk":
             deviation, self.multiplier = 1.0, 1 / root
@@ -54,15 +60,15 @@ class Map(nnx.Module):
         return self.weight[...] if self.multiplier == 1.0 else self.weight[...] * self.multiplier
 
 
-def embedding(rngs: nnx.Rngs, size: int, width: int, kind: str, vectors: bool, dtype: Any) -> Map:
+def embedding(rngs: nnx.Rngs, rows: int, width: int, kind: str, vectors: bool, dtype: Any) -> Map:
     """Return the map of inputs to tokens: rows for a vocabulary, or a matrix for vectors.
 
     A token id stands for a one-hot vector, and the reference network divides by the root of its
     size; elsewhere rows have entries of size one whatever the vocabulary.
     """
     if kind == "ntk":
-        return Map(rngs, (size, width), size, "ntk", dtype=dtype)
-    return Map(rngs, (size, width), size if vectors else 1, "standard", dtype=dtype)
+        return Map(rngs, (rows, width), rows, "ntk", dtype=dtype)
+    return Map(rngs, (rows, width), rows if vectors else 1, "standard", dtype=dtype)
 
 
 def centred(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
@@ -95,22 +101,78 @@ def source(rngs: Any) -> nnx.Rngs:
     """
     if isinstance(rngs, nnx.Rngs):
         return rngs
-    if isinstance(rngs, int | np.integer | jax.Array):
-        return nnx.Rngs(params=rngs)
+    if isinstance(rngs, int | np.integer | np.ndarray) and not isinstance(rngs, bool):
+        return nnx.Rngs(params=as_key(rngs))
+    if isinstance(rngs, jax.Array):
+        number = rngs.ndim == 0 and jnp.issubdtype(rngs.dtype, jnp.integer)  # may be traced
+        return nnx.Rngs(params=rngs if number else as_key(rngs))
     raise ValueError(f"rngs are nnx.Rngs, a seed or a key, got {type(rngs).__name__}")
 
 
-def check_ids(x: Shaped[Array | np.ndarray, "..."], vocabulary: int) -> None:
-    """Raise a `ValueError` for token ids outside the vocabulary; traced ones are not looked at."""
+def axes(shape: Any) -> tuple[Any, ...]:
+    """Return a shape.
+
+    **Raises:** `ValueError` unless it is a tuple or list.
+    """
+    if not isinstance(shape, tuple | list):
+        raise ValueError(f"the shape of a weight is a tuple of numbers, got {shown(shape)}.")
+    return tuple(shape)
+
+
+def sizes(**values: Any) -> tuple[Any, ...]:
+    """Return sizes of a network as integers; None stays, for what is not given.
+
+    **Raises:** `ValueError` for what is no size.
+    """
+    return tuple(None if v is None else size(name, v) for name, v in values.items())
+
+
+def weight_dtype(dtype: Any) -> Any:
+    """Return the dtype of weights; JAX's default float if None.
+
+    **Raises:** `ValueError` for none of floating point.
+    """
+    if dtype is None:
+        return jnp.result_type(float)
+    try:
+        if jnp.issubdtype(dtype, jnp.floating):
+            return dtype
+    except TypeError:
+        pass
+    raise ValueError(f"dtype is one of floating point, such as jnp.float32, got {shown(dtype)}.")
+
+
+def checked_ids(x: Any, vocabulary: int) -> Shaped[Array | np.ndarray, "..."]:
+    """Return token ids as an array.
+
+    **Raises:** `ValueError` for others than integers, or outside the vocabulary; traced ones are
+    not looked at.
+    """
+    x = as_array("an input", x)
     if not jnp.issubdtype(x.dtype, jnp.integer):
         raise ValueError(f"token ids are integers, got {x.dtype}")
     if isinstance(x, jax.core.Tracer):
-        return
+        return x
     ids = np.asarray(x)  # in numpy, since within `jit` even constants are traced by jax.numpy
     if ids.size and not 0 <= ids.min() <= ids.max() < vocabulary:
         raise ValueError(
             f"token ids lie between 0 and {vocabulary - 1}, got {ids.min()} to {ids.max()}"
         )
+    return x
+
+
+def shapes_of(make: Any, *sizes: int) -> nnx.Module:
+    """Return the network that `make(*sizes, rngs)` is, with shapes in place of arrays.
+
+    **Raises:** `ValueError` if it is no function, or makes something else.
+    """
+    if not (isinstance(make, type) and issubclass(make, nnx.Module)):
+        function("make", make, "a function that makes a network")
+
+    def one() -> nnx.Module:
+        return instance("what make returns", make(*sizes, nnx.Rngs(0)), nnx.Module, "an nnx.Module")
+
+    return nnx.eval_shape(one)
 
 
 def count_parameters(network: nnx.Module) -> int:

@@ -10,17 +10,19 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Integer, Num
 
-from theorykit.common.arguments import one_of, whole
+from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, shown, size, whole
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     NORMS,
     PARAMETERISATIONS,
     Map,
     Source,
-    check_ids,
+    checked_ids,
     count_parameters,
     embedding,
+    sizes,
     source,
+    weight_dtype,
 )
 
 Input = Num[Array | np.ndarray, "tokens *features"]
@@ -243,14 +245,27 @@ class Transformer(nnx.Module):
         one_of("attention", attention, ("softmax", "identity"))
         one_of("mlp", mlp, ("one", "two", None))
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
-        sizes = dict(width=width, heads=heads, head_size=head_size, features=features)
-        sizes |= dict(vocabulary=vocabulary, mlp_width=mlp_width, outputs=outputs)
-        for name, value in (sizes | dict(max_tokens=max_tokens)).items():
-            if value is not None:
-                whole(name, value)
-        whole("depth", depth, 0)
-        if scalars is not None and np.shape(scalars) != (2,):
-            raise ValueError(f"scalars are two numbers, the first a and b of a head, got {scalars}")
+        width, heads, outputs = size("width", width), size("heads", heads), size("outputs", outputs)
+        head_size, features, vocabulary, mlp_width = sizes(
+            head_size=head_size, features=features, vocabulary=vocabulary, mlp_width=mlp_width
+        )
+        max_tokens, depth = size("max_tokens", max_tokens), size("depth", depth, 0)
+        for name, value in dict(
+            layer_norm=layer_norm, residual=residual, random_offset=random_offset, causal=causal,
+            log_length=log_length, tied=tied,
+        ).items():  # fmt: skip
+            flag(name, value)
+        for name, maybe in dict(final_norm=final_norm, projection=projection).items():
+            if maybe is not None:
+                flag(name, maybe)
+        for name, scale in dict(score_scale=score_scale, sigma_w=sigma_w, sigma_b=sigma_b).items():
+            real(name, scale)
+        if scalars is not None:
+            if not isinstance(scalars, tuple | list) or len(scalars) != 2:
+                raise ValueError(
+                    f"scalars are two numbers, the first a and b of a head, got {shown(scalars)}"
+                )
+            scalars = (real("a of scalars", scalars[0]), real("b of scalars", scalars[1]))
         norm = one_of("norm", "layer" if layer_norm else norm, NORMS)
         if (features is None) == (vocabulary is None):
             raise ValueError("a transformer takes features=d (vectors) or vocabulary=V (token ids)")
@@ -263,13 +278,15 @@ class Transformer(nnx.Module):
             head_size = width // heads
         if isinstance(positions, str):
             one_of("positions", positions, ("learned", "rotary", "onehot"))
-        positions = 1.0 if positions == "learned" else positions or None
+        elif positions is not None:
+            real("positions", positions)
+        positions = 1.0 if isinstance(positions, str) and positions == "learned" else positions
+        positions = positions or None
         if positions == "rotary" and head_size % 2:
             raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
         if positions == "onehot" and max_tokens > width:
             raise ValueError(f"{max_tokens} one-hot positions do not fit into the width {width}")
-        rngs = source(rngs)
-        dtype = jnp.result_type(float) if dtype is None else dtype
+        rngs, dtype = source(rngs), weight_dtype(dtype)
         reference = parameterisation == "ntk"
         options = self.options = BlockOptions(
             width=width,
@@ -295,8 +312,8 @@ class Transformer(nnx.Module):
         self.readout, self.causal, self.positions = readout, causal, positions
         self.max_tokens, self.random_offset = max_tokens, random_offset
         self.final_norm = (norm is not None and not reference) if final_norm is None else final_norm
-        size = features or vocabulary or 0
-        self.embedding = embedding(rngs, size, width, parameterisation, vocabulary is None, dtype)
+        rows = features or vocabulary or 0
+        self.embedding = embedding(rngs, rows, width, parameterisation, vocabulary is None, dtype)
         if self.learned:
             self.position_table = nnx.Param(
                 jax.random.normal(rngs.params(), (max_tokens, width), dtype)
@@ -318,9 +335,8 @@ class Transformer(nnx.Module):
 
     def embed(self, x: Input, offset: Offset = 0) -> Tokens:
         """Return the tokens of one input, positions included."""
-        t = x.shape[0]
-        self._check(x, offset)
-        table = self.embedding.effective()
+        x = self._checked(x, offset)
+        t, table = x.shape[0], self.embedding.effective()
         z = jnp.asarray(x) @ table if self.vocabulary is None else table[x]
         if self.positions is None or self.positions == "rotary":
             return z
@@ -335,22 +351,47 @@ class Transformer(nnx.Module):
             self.position_table[...], offset, t
         )
 
-    def _check(self, x: Input, offset: Offset) -> None:
-        """Raise a `ValueError` for an input of another kind; ids can be seen outside `jit` only."""
+    def _checked(self, x: Any, offset: Any = 0) -> Input:
+        """Return an input as an array.
+
+        **Raises:** `ValueError` for one of another kind; ids can be seen outside `jit` only.
+        """
         if self.vocabulary is not None:
-            check_ids(x, self.vocabulary)
+            x = checked_ids(x, self.vocabulary)
             if x.ndim != 1:
                 raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
-        elif x.ndim != 2 or x.shape[1] != self.embedding.weight.shape[0]:
-            size = self.embedding.weight.shape[0]
-            raise ValueError(f"one input has the shape (T, {size}), got {x.shape}; vmap many")
+        else:
+            x, features = as_array("an input", x), self.embedding.weight.shape[0]
+            if x.ndim != 2 or x.shape[1] != features:
+                raise ValueError(
+                    f"one input has the shape (T, {features}), got {x.shape}; vmap many"
+                )
+        if not x.shape[0]:
+            raise ValueError("an input has at least one token, got none.")
+        if isinstance(offset, jax.core.Tracer):
+            return x
         room = self.max_tokens - x.shape[0]
-        placed = self.learned or self.positions == "onehot"
-        if placed and isinstance(offset, int | np.integer) and not 0 <= offset <= max(room, 0):
+        offset = whole("offset", offset, -LARGEST, LARGEST)
+        if (self.learned or self.positions == "onehot") and not 0 <= offset <= max(room, 0):
             raise ValueError(
                 f"{x.shape[0]} tokens among {self.max_tokens} positions have offsets from 0 to "
                 f"{room}, not {offset}"
             )
+        return x
+
+    def _mask(self, mask: Any, t: int) -> Mask | None:
+        """Return a mask as an array.
+
+        **Raises:** `ValueError` unless it has a truth value for each token.
+        """
+        if mask is None:
+            return None
+        mask = as_array("mask", mask)
+        if mask.dtype != bool or mask.shape != (t,):
+            raise ValueError(
+                f"mask holds a truth value for each of {t} tokens, got {mask.dtype} {mask.shape}."
+            )
+        return mask
 
     def rotation(self, t: int, offset: Offset = 0) -> Angles | None:
         """Return the angles of rotary positions, one for each pair of a head's entries, or None."""
@@ -371,7 +412,8 @@ class Transformer(nnx.Module):
     def hidden(self, x: Input, mask: Mask | None = None, offset: Offset = 0) -> Tokens:
         """Return the tokens before the readout, for one input (T, d) or (T,) ids."""
         z = self.embed(x, offset)
-        visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0], offset)
+        mask = self._mask(mask, len(z))
+        visible, rotation = self.visible(len(z), mask), self.rotation(len(z), offset)
         for block in self.blocks:
             z = block(z, visible, rotation)
         return NORMS[self.options.norm](z) if self.final_norm else z
@@ -381,7 +423,8 @@ class Transformer(nnx.Module):
     ) -> list[Float[Array, "heads tokens tokens"]]:
         """Return the attention weights of every block, for one input."""
         z, found = self.embed(x), []
-        visible, rotation = self.visible(x.shape[0], mask), self.rotation(x.shape[0])
+        visible = self.visible(len(z), self._mask(mask, len(z)))
+        rotation = self.rotation(len(z))
         for block in self.blocks:
             found.append(block.attention.weights(NORMS[self.options.norm](z), visible, rotation))
             z = block(z, visible, rotation)
@@ -401,8 +444,9 @@ class Transformer(nnx.Module):
         `mask` (T,) is true at real tokens. Use `jax.vmap` for a batch.
         """
         z = self.hidden(x, mask, offset)
+        mask = self._mask(mask, len(z))
         if self.readout == "last":
-            last = -1 if mask is None else x.shape[0] - 1 - jnp.argmax(mask[::-1])
+            last = -1 if mask is None else len(z) - 1 - jnp.argmax(mask[::-1])
             return self.read(z[last])
         out = self.read(z)
         if mask is None:
@@ -421,7 +465,7 @@ class Transformer(nnx.Module):
         Matrix products only, as in the capture paper, A.2; softmax, norms and activations are left
         out.
         """
-        c, T, D = self.options, tokens, self.width
+        c, T, D = self.options, whole("tokens", tokens), self.width
         heads, size = c.heads, c.head_size
         value = size if c.projection else D
         attention = heads * (4 * T * D * size + 2 * T * D * value + 2 * T * T * (size + value))

@@ -42,7 +42,7 @@ class Checkpoints(Folder):
             ("config.json", config),
             own=["checkpoints", "history.json"],
             work=("fit", "training"),
-            differs=_another_program,
+            differs=_another,
         )
         try:
             import orbax.checkpoint as ocp  # takes seconds
@@ -118,7 +118,13 @@ class Checkpoints(Folder):
             super().close()
 
 
-def _another_program(name: str, _was: Any, _now: Any) -> str | None:
+def _another(name: str, was: Any, now: Any) -> str | None:
+    """Return the words for a fit that is not the one of the folder."""
+    if name == "steps" and isinstance(was, int) and now > was:
+        return (
+            f"of {was} steps, this one has {now} (to train on, call fit with steps={was}, which "
+            f"returns at once, and give what it returns as start= of a fit of {now - was} steps)"
+        )
     if name != "program":
         return None
     return "with another program (make, task, optimizer, stop or a library is not what it was)"
@@ -126,6 +132,12 @@ def _another_program(name: str, _was: Any, _now: Any) -> str | None:
 
 def _is_key(leaf: Array | jax.ShapeDtypeStruct) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _impl(dtype: Any) -> str:
+    """Return the name of the generator whose keys have this dtype."""
+    made = lambda name: jax.eval_shape(lambda: jax.random.key(0, impl=name)).dtype
+    return next(name for name in ("threefry2x32", "rbg", "unsafe_rbg") if made(name) == dtype)
 
 
 def _flatten(state: State) -> list[np.ndarray]:
@@ -138,7 +150,7 @@ def _flatten(state: State) -> list[np.ndarray]:
 def _unflatten(leaves: list[Saved], like: State) -> State:
     shapes, tree = jax.tree.flatten(like)
     wrap = lambda leaf, shape: (
-        jax.random.wrap_key_data(jnp.asarray(leaf), impl=jax.random.key_impl(shape))
+        jax.random.wrap_key_data(jnp.asarray(leaf), impl=_impl(shape.dtype))
         if _is_key(shape)
         else np.asarray(leaf, shape.dtype)
     )

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 from flax import nnx
 from jaxtyping import Array, Key
 
 from theorykit.common.arguments import seed_numbers
+from theorykit.common.keys import as_key
 from theorykit.networks.training._on_data import OnData
 from theorykit.networks.training._on_task import OnTask
 from theorykit.networks.training._problem import Problem
@@ -37,20 +36,15 @@ def checked_problem(problem: Any) -> OnTask | OnData:
     raise ValueError(f"problem is OnTask(task, ...) or OnData(x, y, ...), not {name}.")
 
 
-def check_optimizer(optimizer: Any) -> None:
-    """Raise a `ValueError` for anything but an optimizer of optax's."""
-    if not callable(getattr(optimizer, "update", None)):
-        raise ValueError(f"optimizer is one of optax's, such as optax.adam(1e-3), not {optimizer}.")
-
-
 def starting_state(start: Any) -> State | None:
     """Return the state to go on from.
 
     **Raises:** `ValueError` unless it is a fit, a state or None.
     """
-    if not isinstance(start, Fit | State | None):
+    state = start.state if isinstance(start, Fit) else start
+    if not isinstance(state, State | None):
         raise ValueError(f"start is an earlier fit or its state, not {type(start).__name__}.")
-    return start.state if isinstance(start, Fit) else start
+    return state
 
 
 def numbers_of(seeds: int | Sequence[int] | None, start: State | None) -> list[int]:
@@ -72,16 +66,19 @@ def root_key(key: Any) -> Key[Array, ""]:
 
     **Raises:** `ValueError` unless it is one, or a number from 0 to 2^32 - 1.
     """
-    if isinstance(key, int | np.integer) and 0 <= key < 2**32:
-        return jax.random.key(key)
-    is_key = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    if is_key and key.shape == ():
-        return key
-    raise ValueError(f"key is one jax.random.key, or a number from 0 to 2^32 - 1, not {key}.")
+    return as_key(key)
 
 
 def check_network(network: nnx.Module, problem: Problem) -> None:
-    """Raise a `ValueError` if the problem's inputs and targets do not fit the network."""
+    """Raise a `ValueError` if the problem's inputs and targets do not fit the network.
+
+    Neither does a network that keeps statistics of its batches: all examples go through alone.
+    """
+    if jax.tree.leaves(nnx.state(network, nnx.BatchStat)):
+        raise ValueError(
+            f"{type(network).__name__} keeps statistics of batches, which fit does not update; "
+            "take a norm over the features, such as nnx.LayerNorm."
+        )
     _check_positions(network, problem)
     if isinstance(problem, OnTask):
         _check_sizes(network, problem.task)

@@ -77,7 +77,7 @@ class Chunk:
         """Return all metrics; `loss`: the mean over the chunk."""
 
         def one(trained: nnx.State, fixed: nnx.State, arrays: Any, key: Array) -> dict[str, Array]:
-            apply = self._apply(trained, fixed)
+            apply = self._apply(trained, fixed, training=False)
             key = jax.random.fold_in(key, step)
             return self.problem.measure(apply, arrays, key, self.placement.split)
 
@@ -85,11 +85,18 @@ class Chunk:
         many = jax.vmap(one, in_axes=axes, spmd_axis_name=name)
         return {"loss": loss, **many(state.trained, state.fixed, arrays, keys)}
 
-    def _apply(self, trained: nnx.State, fixed: nnx.State) -> Apply:
+    def _apply(self, trained: nnx.State, fixed: nnx.State, training: bool) -> Apply:
         """Return the network as a function of one example and a key."""
-        network = nnx.merge(self.graph, trained, fixed)
 
         def apply(x: Array, key: Array) -> Array:
+            # A copy of its own: drawing numbers changes it.
+            network = nnx.merge(self.graph, trained, fixed, copy=True)
+            streams = [n for _, n in nnx.iter_graph(network) if isinstance(n, nnx.RngStream)]
+            for number, stream in enumerate(streams):
+                stream.key[...] = jax.random.fold_in(key, number)
+                stream.count[...] = jnp.zeros_like(stream.count[...])
+            if streams:
+                network.train() if training else network.eval()
             if not getattr(network, "random_offset", False):
                 return network(x)
             room = network.max_tokens - x.shape[0]
@@ -103,7 +110,7 @@ class Chunk:
         """Make one step of one seed, unless it has stopped or is about to diverge."""
 
         def loss(trained: nnx.State) -> Array:
-            apply = self._apply(trained, state.fixed)
+            apply = self._apply(trained, state.fixed, training=True)
             own = jax.random.fold_in(key, step)
             return self.problem.objective(apply, arrays, own, self.placement.split)
 

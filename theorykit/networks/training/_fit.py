@@ -13,7 +13,7 @@ from flax import nnx
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Key
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import as_path, flag, one_of, size
 from theorykit.networks.training import _checks
 from theorykit.networks.training._checkpoints import Checkpoints
 from theorykit.networks.training._on_data import OnData
@@ -23,6 +23,7 @@ from theorykit.networks.training._program import Program
 from theorykit.networks.training._result import Fit
 from theorykit.networks.training._run import Run
 from theorykit.networks.training._state import State
+from theorykit.networks.training._step import check_optimizer
 
 
 def fit(
@@ -52,7 +53,8 @@ def fit(
 
     - `make`: makes a network from `nnx.Rngs`; it is called as `network(x)` on one example, or as
       `network(x, offset=o)` with a random o, in training and in evaluation, if it has
-      `random_offset`.
+      `random_offset`. Where it draws random numbers, as `nnx.Dropout` does, each example of each
+      step has its own in training, and `network.eval()` is what is evaluated.
     - `problem`: `OnTask(task, ...)` for fresh samples at each step, or `OnData(x, y, ...)` for a
       fixed set; it also says what is evaluated.
     - `optimizer`: an optax transformation.
@@ -74,10 +76,13 @@ def fit(
     that do not fit each other, a folder in use or of another configuration.
     """
     problem = _checks.checked_problem(problem)
-    _checks.check_optimizer(optimizer)
+    check_optimizer(optimizer)
     if not isinstance(config, Mapping | None):
         raise ValueError(f"config is a dictionary, not {type(config).__name__}.")
-    steps, every = whole("steps", steps), whole("every", every)
+    steps, every, progress = size("steps", steps), size("every", every), flag("progress", progress)
+    if not callable(train) or isinstance(train, type):
+        one_of("train", train, ("all", "readout"))
+    folder = None if folder is None else as_path("folder", folder)
     state, placement = _checks.starting_state(start), Placement(mesh)
     numbers = _checks.numbers_of(seeds, state)
     problem.check_seeds(len(numbers))

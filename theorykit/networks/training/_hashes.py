@@ -14,6 +14,8 @@ from jaxtyping import ArrayLike, Shaped
 
 def content_hash(array: Shaped[ArrayLike, "..."]) -> str:
     """Return a short hash of shape, type and content."""
+    if isinstance(array, jax.Array) and jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        array = jax.random.key_data(array)
     array = np.asarray(array)
     content = f"{array.shape}{array.dtype}".encode() + np.ascontiguousarray(array).tobytes()
     return hashlib.sha256(content).hexdigest()[:16]

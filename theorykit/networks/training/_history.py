@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int, Shaped
 
+from theorykit.common.arguments import as_array, as_path, shown, size, whole
 from theorykit.common.folders import write_atomically
 
 
@@ -23,9 +24,21 @@ class History:
         values: Mapping[str, Shaped[ArrayLike, "chunks seeds"]],
         seeds: Sequence[int],
     ):
-        self.steps = np.asarray(steps, int)
-        self.seeds = tuple(seeds)
-        self.values = {name: np.asarray(value) for name, value in values.items()}
+        ends: list[int] = as_array("steps", steps).ravel().tolist()
+        self.steps = np.array([size("a number of steps", s, 0) for s in ends], np.int64)
+        if not isinstance(seeds, Sequence | np.ndarray) or isinstance(seeds, str | bytes):
+            raise ValueError(f"seeds are numbers, such as (0, 1), got {shown(seeds)}.")
+        self.seeds = tuple(whole("a seed", s, 0) for s in seeds)
+        if not isinstance(values, Mapping):
+            raise ValueError(f"values are a dictionary of arrays, got {shown(values)}.")
+        self.values = {name: as_array(f"{name!r}", value) for name, value in values.items()}
+        shape = (len(self.steps), len(self.seeds))
+        for name, value in self.values.items():
+            if value.shape != shape:
+                raise ValueError(
+                    f"{name!r} has a number for each of {shape[0]} chunks and {shape[1]} seeds, "
+                    f"not the shape {value.shape}."
+                )
 
     def __getitem__(self, name: str) -> Float[np.ndarray, "chunks seeds"]:
         """Return one metric.
@@ -56,7 +69,7 @@ class History:
             for name, value in self.values.items()
         }
         all = {"steps": self.steps.tolist(), "seeds": list(self.seeds), "metrics": values}
-        write_atomically(Path(file), json.dumps(all, allow_nan=False) + "\n")
+        write_atomically(as_path("file", file), json.dumps(all, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, file: str | Path) -> "History":
@@ -65,7 +78,7 @@ class History:
         **Raises:** `ValueError` if the file holds no history.
         """
         try:
-            all = json.loads(Path(file).read_text())
+            all = json.loads(as_path("file", file).read_text())
             seeds, values = all["seeds"], {}
             for name, of in all["metrics"].items():
                 rows = [[float(v) for v in row] for row in of["values"]]
@@ -98,7 +111,7 @@ class History:
         panels[-1].set_xlabel("steps")
         if len(self.seeds) <= 8:
             panels[0].legend(fontsize="small")
-        figure.savefig(file)
+        figure.savefig(as_path("file", file))
 
 
 def _plain(value: float) -> float | str:

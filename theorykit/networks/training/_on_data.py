@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key, Shaped
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import as_array, finite, flag, function, size
 from theorykit.networks.training._hashes import content_hash, stable_name
 from theorykit.networks.training._problem import Apply, Problem, Split, named_sets
 
@@ -51,7 +51,10 @@ class OnData(Problem):
     def __post_init__(self) -> None:
         """Check everything."""
         if self.minibatch is not None:
-            object.__setattr__(self, "minibatch", whole("minibatch", self.minibatch))
+            object.__setattr__(self, "minibatch", size("minibatch", self.minibatch))
+        if self.loss is not None:
+            function("loss", self.loss, "a function of the outputs and the target of one example")
+        object.__setattr__(self, "each", flag("each", self.each))
         sets = named_sets(self.evaluate)
         object.__setattr__(self, "evaluate", sets)
         if "data" in sets:
@@ -63,7 +66,8 @@ class OnData(Problem):
             self._check_pair(f"evaluate[{name!r}]", *pair)
 
     def _check_pair(self, where: str, x: Any, y: Any) -> None:
-        x, y = np.asarray(x), np.asarray(y)
+        x = as_array(f"the inputs of {where}", x, "buifc")
+        y = as_array(f"the targets of {where}", y, "buifc")
         axes = 2 if self.each else 1  # those that inputs and targets share
         shapes = x.shape[:axes], y.shape[:axes]
         if len(shapes[0]) < axes or shapes[0] != shapes[1] or 0 in shapes[0]:

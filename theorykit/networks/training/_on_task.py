@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import size
 from theorykit.networks.training._hashes import stable_name
 from theorykit.networks.training._problem import Apply, Problem, Split, named_sets
 
@@ -41,7 +41,7 @@ class OnTask(Problem):
         """Check everything, and complete the sizes of `evaluate`."""
         if isinstance(self.task, type):
             raise ValueError(f"task is an object, such as {self.task.__name__}(), not its class.")
-        sizes = {"length": whole("length", self.length), "batch": whole("batch", self.batch)}
+        sizes = {"length": size("length", self.length), "batch": size("batch", self.batch)}
         sets = {n: _sizes(n, at, sizes) for n, at in named_sets(self.evaluate).items()}
         for method in ("sample", "loss", *(["metrics"] if sets else [])):
             if not callable(getattr(self.task, method, None)):
@@ -124,6 +124,6 @@ def _sizes(name: str, given: Any, default: dict[str, int]) -> dict[str, int]:
     if not isinstance(given, Mapping) or set(given) - set(default):
         raise ValueError(f"evaluate[{name!r}] takes length and batch, got {given!r}.")
     return {
-        what: whole(f"the {what} of evaluate[{name!r}]", size)
-        for what, size in (default | dict(given)).items()
+        what: size(f"the {what} of evaluate[{name!r}]", count)
+        for what, count in (default | dict(given)).items()
     }

@@ -10,6 +10,7 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Key
 
+from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import _stop
 from theorykit.networks.training._checks import check_network
 from theorykit.networks.training._chunk import Chunk, Metrics, Stop
@@ -57,7 +58,7 @@ class Program:
     @functools.cached_property
     def network(self) -> nnx.Module:
         """One network, with shapes in place of arrays."""
-        return nnx.eval_shape(lambda: self.make(nnx.Rngs(0)))
+        return shapes_of(self.make)
 
     @functools.cached_property
     def arrays(self) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Int
 
+from theorykit.common.arguments import LARGEST, whole
 from theorykit.networks.training._history import History
 from theorykit.networks.training._state import State
 
@@ -47,7 +48,7 @@ class Fit:
         **Raises:** `ValueError` if there is no such place.
         """
         count = len(self.history.seeds)
-        if not -count <= index < count:
+        if not -count <= (index := whole("index", index, -LARGEST)) < count:
             raise ValueError(f"there are {count} seeds, and none at the index {index}.")
         return nnx.merge(self.graph, jax.tree.map(lambda a: a[index], self.state.parameters()))
 

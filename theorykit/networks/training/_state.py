@@ -9,6 +9,8 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Int, Key, PyTree
 
+from theorykit.common.arguments import instance, shown
+
 
 class State(NamedTuple):
     """Many networks in training.
@@ -40,12 +42,13 @@ def trainable(
     **Raises:** `ValueError` for an unknown word, or a network whose last layer is not known.
     """
     param = lambda value: isinstance(value, nnx.Param)
-    if train == "all":
+    instance("network", network, nnx.Module, "an nnx.Module")
+    if isinstance(train, str) and train == "all":
         return lambda path, value: param(value)
-    if callable(train):
+    if callable(train) and not isinstance(train, type):
         return lambda path, value: param(value) and bool(train(path))
-    if train != "readout":
-        raise ValueError(f'train is "all", "readout" or a function of a path, got {train!r}.')
+    if not isinstance(train, str) or train != "readout":
+        raise ValueError(f'train is "all", "readout" or a function of a path, got {shown(train)}.')
     if hasattr(network, "head"):
         return lambda path, value: param(value) and path[0] == "head"
     if hasattr(network, "layers"):

@@ -1,10 +1,13 @@
 """When a seed has trained enough."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jaxtyping import Array, Bool, Float
+
+from theorykit.common.arguments import as_array, flag, instance, real, shown
 
 
 @dataclass(frozen=True)
@@ -18,9 +21,18 @@ class reaches:
     value: float
     below: bool = False
 
+    def __post_init__(self) -> None:
+        """Check everything."""
+        instance("metric", self.metric, str, "the name of a metric")
+        real("value", self.value)
+        flag("below", self.below)
+
     def __call__(self, metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
         """Return a bool for the metrics of one seed."""
-        found = metrics[self.metric]
+        instance("metrics", metrics, Mapping, "a dictionary of the metrics of one seed")
+        if self.metric not in metrics and not isinstance(metrics, _Known):
+            raise ValueError(f"there is no metric {self.metric!r} among {shown(list(metrics))}.")
+        found = as_array(f"the metric {self.metric!r}", metrics[self.metric])
         return found <= self.value if self.below else found >= self.value
 
 

@@ -9,7 +9,7 @@ from theorykit import kernels
 from theorykit.kernels.tangents import stax
 from theorykit.networks import compare
 from theorykit.networks.compare import _linear
-from theorykit.networks.compare._gaps import squares
+from theorykit.networks.compare._gaps import curves, squares
 from theorykit.networks.nets import MLP
 
 dense = lambda: stax.Dense(1, b_std=None)
@@ -57,6 +57,14 @@ def test_a_kernel_with_noise_is_not_taken_for_a_bias():
 
     gap = compare.kernels(make, noisy, X, TEST, **NETWORKS | {"widths": (24, 72)})
     assert not gap.ntk_bias.resolved.any()
+
+
+def test_the_noise_of_a_reference_is_in_the_error():
+    """Networks at 1, next to each other; a reference at 0.5, give or take its error of 0.1."""
+    networks = 1 + 1e-6 * np.random.default_rng(0).normal(size=(4, 1))
+    for reference in (0.4, 0.6):
+        found = curves([8], [networks], np.array([reference]), noise=0.01, scale=1.0)
+        assert abs(found["bias"].values[0] - 0.5) < 2 * found["bias"].stderr[0] < 0.5
 
 
 def test_squared_lengths_and_their_errors():

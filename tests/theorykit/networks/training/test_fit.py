@@ -339,3 +339,69 @@ def test_a_minibatch_is_of_the_data_and_as_large():
     assert np.allclose(np.ravel(whole.network(0).kernel[...]), y[0].mean())
     # The loss that is reported is that of all the data.
     assert np.isclose(one.history["loss"][-1][0], 0.5 * ((ends[0] - y[0]) ** 2).mean())
+
+
+class Linear(nnx.Module):
+    """Weights times an input of which dropout leaves a half."""
+
+    def __init__(self, rngs, size=1, rate=0.0):
+        self.weights = nnx.Param(jnp.zeros(size))
+        self.dropout = nnx.Dropout(rate, rngs=rngs) if rate else None
+
+    def __call__(self, x):
+        return (self.weights[...] @ (self.dropout(x) if self.dropout else x))[None]
+
+
+def test_dropout_is_a_ridge_on_a_linear_network():
+    """The mean loss under dropout has its minimum at (1 - rate) times the least squares."""
+    x = np.random.default_rng(0).normal(size=(256, 1)).astype(np.float32)
+    y = 3 * x
+    problem = training.OnData(x, y)
+    make = lambda rngs: Linear(rngs, rate=0.5)
+    run = lambda **options: training.fit(
+        make, problem, optax.sgd(0.02), steps=600, every=200, seeds=3, progress=False, **options
+    )
+    fit = run()
+    found = np.array([fit.network(i).weights[0] for i in range(3)])
+    np.testing.assert_allclose(found, 1.5, atol=0.1)
+    assert len(set(found.tolist())) == 3  # each seed has masks of its own
+    # It is evaluated without dropout.
+    plain = [0.5 * float(np.mean((w * x - y) ** 2)) for w in found]
+    np.testing.assert_allclose(fit.history["loss"][-1], plain, rtol=1e-5)
+    again = run()
+    assert all(again.network(i).weights[0] == found[i] for i in range(3))
+
+
+def test_a_network_with_dropout_trains_on_from_a_fit_in_a_folder(tmp_path):
+    x = np.ones((4, 1), np.float32)
+    options = dict(steps=2, every=1, seeds=2, progress=False)
+    make, problem = lambda rngs: Linear(rngs, rate=0.5), training.OnData(x, x)
+    first = training.fit(make, problem, optax.sgd(0.1), folder=tmp_path / "a", **options)
+    again = training.fit(make, problem, optax.sgd(0.1), folder=tmp_path / "a", **options)
+    assert np.array_equal(first.history["loss"], again.history["loss"])
+    more = training.fit(
+        make, problem, optax.sgd(0.1), folder=tmp_path / "b", start=again, **options
+    )
+    assert (more.history["loss"][-1] < first.history["loss"][-1]).all()
+
+
+def test_lbfgs_solves_least_squares():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 4)).astype(np.float32), rng.normal(size=(30, 1)).astype(np.float32)
+    fit = training.fit(
+        lambda rngs: Linear(rngs, size=4), training.OnData(x, y), optax.lbfgs(), steps=20, seeds=2,
+        progress=False,
+    )  # fmt: skip
+    right = np.linalg.lstsq(x.astype(float), y.astype(float))[0].ravel()
+    for index in range(2):
+        np.testing.assert_allclose(fit.network(index).weights[...], right, atol=1e-4)
+
+
+def test_statistics_of_batches_are_refused():
+    class Normed(Linear):
+        def __init__(self, rngs):
+            super().__init__(rngs)
+            self.norm = nnx.BatchNorm(1, rngs=rngs)
+
+    with pytest.raises(ValueError, match=r"Normed keeps statistics of batches.*LayerNorm"):
+        training.fit(Normed, training.OnData(np.ones((3, 1)), np.ones((3, 1))), optax.sgd(0.1))

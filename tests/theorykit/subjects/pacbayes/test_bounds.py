@@ -28,6 +28,8 @@ def test_choices_share_the_confidence():
     one = pb.bound(0.0, 3.0, 100, 1.0, delta=0.05 / 40, weights=[20.0])
     many = pb.bound(0.0, 3.0, 100, 1.0, delta=0.05, weights=[20.0, 1e9, 1e-9, 1e12], choices=10)
     assert many.value == pytest.approx(one.value)
+    shared = pb.bound(0.0, 3.0, 100, 1.0, delta=0.05, choices=10)
+    assert shared.value == pytest.approx(pb.bound(0.0, 3.0, 100, 1.0, delta=0.005).value)
 
 
 @settings(deadline=None, max_examples=50)
