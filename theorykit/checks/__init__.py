@@ -12,11 +12,13 @@ from theorykit.checks._experiment import OverSeeds as experiment
 from theorykit.checks._identity import Identity as identity
 from theorykit.checks._inequality import Inequality as inequality
 from theorykit.checks._rate import Rate as rate
+from theorykit.checks._targets import alternative as alternative
 
 __all__ = [
     "Check",
     "ClaimError",
     "Trial",
+    "alternative",
     "as_polynomials",
     "construction",
     "exhaustive",

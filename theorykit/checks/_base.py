@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from theorykit.common.keys import generator
-from theorykit.results import Evidence, Outcome
+from theorykit.results import Evidence, Outcome, Resolution
 
 T = TypeVar("T")
 
@@ -49,7 +49,10 @@ class Check(abc.ABC):
     check under the same budget must refute: `dict(rhs=lambda S: 2 * weight(S))`.
     """
 
-    control: Mapping[str, Any] | None = None
+    control: Any = None
+
+    controls: ClassVar[Any] = Mapping | None
+    """What the control may be."""
 
     evidence: ClassVar[Evidence]
 
@@ -67,7 +70,7 @@ class Check(abc.ABC):
 
     def __post_init__(self) -> None:
         """Refuse a control that is none, and what is not a function where one is needed."""
-        if not isinstance(self.control, Mapping | None):
+        if not isinstance(self.control, self.controls):
             raise ClaimError(
                 "a control is a dict of the fields that it replaces, as in control=dict(rhs=...), "
                 f"not {self.control!r}."
@@ -93,13 +96,29 @@ class Check(abc.ABC):
         """
         raise ValueError("only an identity or an inequality has two sides to enclose at a point.")
 
+    def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
+        """Return what becomes of the control, None where there is none.
+
+        **Arguments:** `found`: what the check itself found.
+        """
+        false = self.controlled()
+        return None if false is None else false.test(trial)
+
+    def resolution(self, found: Outcome, fallen: Outcome) -> Resolution | None:
+        """Return how small a change of the statement would have been noticed; None: not known.
+
+        **Arguments:** what the check found, and what its control did.
+        """
+        return found.resolution
+
     @abc.abstractmethod
     def describe(self) -> str:
         """Return one line: what is tried, where, and under which budget."""
 
     def tried(self) -> str:
         """Return one line: what is tried, and what the control replaces in it."""
-        control = ", ".join(self.control) if self.control else "none"
+        given = isinstance(self.control, Mapping)
+        control = ", ".join(self.control) if given else str(self.control or "none")
         return f"{self.describe()}; the control replaces {control}"
 
     def controlled(self) -> "Check | None":
@@ -107,7 +126,7 @@ class Check(abc.ABC):
 
         **Raises:** `ValueError` if the control names something that this check does not have.
         """
-        if self.control is None:
+        if not isinstance(self.control, Mapping):
             return None
         fields = {f.name for f in dataclasses.fields(self)} - {"control"}
         unknown = set(self.control) - fields
@@ -115,6 +134,14 @@ class Check(abc.ABC):
             raise ValueError(
                 f"a control replaces fields of its check, {', '.join(sorted(fields))}; "
                 f"it cannot replace {', '.join(sorted(unknown)) or 'nothing'}."
+            )
+        same = [
+            name for name, value in self.control.items() if _is_same(value, getattr(self, name))
+        ]
+        if len(same) == len(self.control):
+            raise ClaimError(
+                f"the control replaces {', '.join(same)} by itself, so it is the claim; give a "
+                "false neighbour."
             )
         control = {**self.control, "control": None}
         if any(name in control for name in self.alternatives):
@@ -135,6 +162,13 @@ class Check(abc.ABC):
                 f"{', '.join(others)} and {last}."
             )
         return given[0]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or (not callable(one) and bool(one == other))
+    except (TypeError, ValueError):  # of arrays, say, which have no one truth value
+        return bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
 class ClaimError(ValueError):

@@ -23,9 +23,9 @@ from theorykit.certify import (
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._sides import Sides
-from theorykit.checks.domains import Case, Inputs, Interval, Sizes
+from theorykit.checks.domains import Case, Domain, Inputs, Interval, Sizes
 from theorykit.common.errors import explain
-from theorykit.results import Certificate, Evidence, Outcome, Verdict
+from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)
 
@@ -245,8 +245,28 @@ class OnBox:
         """Raise a `ClaimError` if the box does not fit the domain, before anything is searched."""
         for sizes in self.settings(over):
             for name, (low, high) in self.box(over, sizes).items():
-                if any(a > b for a, b in zip(low.flat, high.flat, strict=True)):
+                pairs = list(zip(low.flat, high.flat, strict=True))
+                if any(a > b for a, b in pairs):
                     raise ClaimError(f"on_box is empty: {name} has its upper end first.")
+                if any(a == b for a, b in pairs):
+                    raise ClaimError(
+                        f"on_box has no width: {name} is {float(low.flat[0]):g} at both ends of an "
+                        "interval, and a proof at points says nothing of those between; give an "
+                        "interval, or fix it in the statement."
+                    )
+
+    def scope(self, over: Inputs) -> tuple[Scope, float | None]:
+        """Return how much of the domain the boxes cover, and which share of it if that is known.
+
+        Sizes count alike, and a box by its volume within an interval's domain.
+        """
+        settings = self.settings(over)
+        shares: list[float | None] = []
+        for sizes in settings:
+            ends = self.box(over, sizes)
+            parts = [_covered(over.arguments[name], *box) for name, box in ends.items()]
+            shares.append(None if None in parts else float(np.prod([p for p in parts if p])))
+        return _scope(over, len(settings), shares)
 
     def prove(self, sides: Sides, progress: Callable[[float], None]) -> Proof:
         """Prove lhs <= rhs at one setting."""
@@ -265,6 +285,28 @@ class OnBox:
             ends = [f"{name} in {_product(*box)}" for name, box in self.box(over, sizes).items()]
             parts.append(", ".join([*(f"{k} = {v}" for k, v in sizes.items()), *ends]))
         return "; ".join(parts)
+
+
+def _covered(domain: Domain, low: np.ndarray, high: np.ndarray) -> float | None:
+    """Return which share of a domain a box covers, None if that has no volume."""
+    if not isinstance(domain, Interval):
+        return None
+    within = [
+        max(0.0, min(float(b), domain.hi) - max(float(a), domain.lo)) / (domain.hi - domain.lo)
+        for a, b in zip(low.flat, high.flat, strict=True)
+    ]
+    return float(np.prod(within))
+
+
+def _scope(over: Inputs, count: int, shares: Sequence[float | None]) -> tuple[Scope, float | None]:
+    """Return the scope of a proof at so many settings, each of which covers this share."""
+    known = [s for s in shares if s is not None]
+    if len(known) < len(shares):
+        return Scope.part, None
+    share = sum(known) / len(over.settings())
+    if share < 1 or over.premises:
+        return Scope.part, share
+    return (Scope.sizes if over.sizes else Scope.whole), None
 
 
 def _end(name: str, end: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -301,6 +343,11 @@ class AsPolynomials:
     def settings(self, over: Inputs) -> list[dict[str, Any]]:
         """Return the sizes to prove it at."""
         return _settings(over, self.sizes)
+
+    def scope(self, over: Inputs) -> tuple[Scope, float | None]:
+        """Return how much of the domain the proof covers: all reals, at its sizes."""
+        settings = self.settings(over)
+        return _scope(over, len(settings), [1.0] * len(settings))
 
     def text(self, over: Inputs) -> str:
         """Return where the proof is for."""
@@ -362,6 +409,9 @@ def _proved_on_box(
         if found.point is not None and found.lhs is not None and found.rhs is not None:
             beyond, _ = excess(found.lhs, found.rhs)
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
+            if not over.admits(point, sizes):
+                why = f"Not proved: at {written(point, sizes)}, outside its premise, it fails."
+                return dataclasses.replace(outcome, unproved=why)
             if not beyond.max(initial=0.0) > 0:
                 why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
                 return dataclasses.replace(outcome, unproved=why)
@@ -381,6 +431,7 @@ def _proved_on_box(
                 "do."
             )
             return dataclasses.replace(outcome, unproved=why)
+    scope, share = proof.scope(over)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
@@ -388,6 +439,8 @@ def _proved_on_box(
             how=f"Proved on a box by branch and bound in ball arithmetic, {pieces} pieces.",
             where=proof.text(over),
             bits=proof.bits,
+            scope=scope,
+            share=share,
         ),
         note=f"Proved for {proof.text(over)}; outside of it searched only. {outcome.note}".strip(),
     )
@@ -413,12 +466,15 @@ def _proved_as_polynomials(
         if not identical(lambda sides=sides, **point: sides.both(point), shapes):
             why = "Not proved: the polynomials differ, within rounding."
             return dataclasses.replace(outcome, unproved=why)
+    scope, share = proof.scope(over)
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
         certificate=Certificate(
             how="Both sides are the same polynomial, in exact rational arithmetic.",
             where=proof.text(over),
+            scope=scope,
+            share=share,
         ),
         note=f"Proved for {proof.text(over)}. {outcome.note}".strip(),
     )

@@ -6,7 +6,11 @@ from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
-from theorykit.results import Evidence, Outcome, Verdict, Witness
+from theorykit.checks._exhaustive import resolved
+from theorykit.results import Evidence, Outcome, Resolution, Verdict, Witness, of_members
+
+LOOKED_AT = 100
+"""For so many cases a false neighbour is built, once it has fallen."""
 
 Property = Callable[[Any], Any]
 
@@ -22,12 +26,15 @@ class Construction(Check):
       fails is named.
     - `cases`: what to build it for, from small to large; `complete`: whether these are all
       (the evidence is then `exhaustive`). Without cases there is one object, and it is complete.
+    - `telling`: says of what is built whether it could tell the statement from a false one, as for
+      `exhaustive`.
     """
 
     build: Callable[..., Any]
     has: Property | Mapping[str, Property]
     cases: Sequence[Any] | None = None
     complete: bool = False
+    telling: Property | None = None
 
     evidence = Evidence.sampled
     functions = ("build",)
@@ -40,14 +47,15 @@ class Construction(Check):
         cases: Sequence[Any] = [None] if self.cases is None else self.cases
         if not cases:
             raise ClaimError("there is no case to build for, so nothing was checked.")
+        if trial.is_control:
+            return self._neighbour(cases, properties)
+        telling = 0
         for number, case in enumerate(cases, 1):
             built = self._built(case)
+            telling += self.telling is not None and bool(self.telling(built))
             for name, holds in properties.items():
-                answer = holds(built)
-                if answer is None:
-                    raise ClaimError(f"the property {name} returned None, not a truth value.")
-                if not bool(answer):
-                    if not trial.is_control and bool(holds(self._built(case))):
+                if not _holds(name, holds, built):
+                    if bool(holds(self._built(case))):
                         how = f"{f'case {case!r}' if self.cases is not None else 'it'} failed once"
                         how += ", and not when it was built again"
                         raise ClaimError(unsteady("the construction", how))
@@ -57,7 +65,25 @@ class Construction(Check):
                     note = f"The {what} fails."
                     return Outcome(Verdict.refuted, grade, number, note, witness=witness)
             trial.progress(number / len(cases))
-        return Outcome(Verdict.holds, grade, len(cases))
+        told = None if self.telling is None else telling
+        resolution = of_members(0, 0, told, len(cases))
+        return Outcome(Verdict.holds, grade, len(cases), resolution=resolution)
+
+    def resolution(self, found: Outcome, fallen: Outcome) -> Resolution | None:
+        """Return for how many cases the false neighbour falls, and how many could have told."""
+        return resolved(found, fallen)
+
+    def _neighbour(self, cases: Sequence[Any], properties: Mapping[str, Property]) -> Outcome:
+        """Return for how many cases a false neighbour falls, of the first hundred or more."""
+        tried = fell = 0
+        for case in cases:
+            tried += 1
+            built = self._built(case)
+            fell += not all(_holds(name, holds, built) for name, holds in properties.items())
+            if fell and tried >= LOOKED_AT:
+                break
+        verdict = Verdict.refuted if fell else Verdict.holds
+        return Outcome(verdict, cases=tried, resolution=of_members(fell, tried, None, tried))
 
     def _built(self, case: Any) -> Any:
         return self.build() if self.cases is None else self.build(case)
@@ -65,3 +91,10 @@ class Construction(Check):
     def describe(self) -> str:
         """Return how many objects are built."""
         return f"construction: {'one object' if self.cases is None else f'{len(self.cases)} cases'}"
+
+
+def _holds(name: str, holds: Property, built: Any) -> bool:
+    answer = holds(built)
+    if answer is None:
+        raise ClaimError(f"the property {name} returned None, not a truth value.")
+    return bool(answer)

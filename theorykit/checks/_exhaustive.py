@@ -1,13 +1,28 @@
 """A predicate at every member of a finite universe."""
 
 import dataclasses
+import dis
+import inspect
+import types
 from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._exactness import exact_value, inexact
-from theorykit.results import Certificate, Evidence, Outcome, Verdict, Witness
+from theorykit.results import (
+    Certificate,
+    Evidence,
+    Outcome,
+    Resolution,
+    Scope,
+    Verdict,
+    Witness,
+    of_members,
+)
+
+LOOKED_AT = 1_000
+"""At so many members a false neighbour is looked at, once it has fallen."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -18,15 +33,22 @@ class Exhaustive(Check):
     returns one (so that it can be walked again for the control). The witness is the first member
     that fails: let the universe go from small to large.
 
+    `telling`: says of a member whether it could tell the statement from a false one (a program that
+    is not constant, a string that is not a palindrome): where too few can, the claim is
+    inconclusive. `whole`: whether the universe is all that the statement is about, so that a
+    certificate covers all of it; else it covers the printed sizes.
+
     Where members are integers, fractions and text, and the predicate's code shows that it works
     with nothing else, no float is involved and the evidence is `certified`.
     """
 
     predicate: Callable[[Any], Any]
     universe: Iterable[Any] | Callable[[], Iterable[Any]]
+    telling: Callable[[Any], Any] | None = None
+    whole: bool = False
 
     evidence = Evidence.exhaustive
-    functions = ("predicate",)
+    functions = ("predicate", "telling")
 
     def test(self, trial: Trial) -> Outcome:
         """Walk the universe until a member fails."""
@@ -37,27 +59,72 @@ class Exhaustive(Check):
                 "the universe is an iterator, which can be walked once only; "
                 "give a list, or a function that returns an iterable."
             )
-        count, rounds = 0, inexact(self.predicate)
+        count, telling, rounds = 0, 0, inexact(self.predicate)
+        if trial.is_control:
+            return self._neighbour(members)
         for member in members:
             count += 1
             if not rounds and not exact_value(member):
                 rounds = f"member number {count} is no integer or fraction"
-            answer = self.predicate(member)
-            if answer is None:
-                raise ClaimError(f"the predicate returned None, not a truth value, at {member!r}.")
-            if not bool(answer):
+            telling += self.telling is not None and bool(self.telling(member))
+            if not self._holds(member):
                 if bool(self.predicate(member)):
                     how = f"at {member!r} it was False, then True"
                     raise ClaimError(unsteady("the predicate", how))
                 witness = Witness(f"member = {member!r}")
                 note = f"Member number {count} fails."
                 refuted = Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)
-                return _graded(refuted, rounds)
+                return self._graded(refuted, rounds)
             if total:
                 trial.progress(count / total)
         if not count:
             raise ClaimError("the universe is empty, so nothing was checked.")
-        return _graded(Outcome(Verdict.holds, self.evidence, count), rounds)
+        told = None if self.telling is None else telling
+        resolution = of_members(0, 0, told, count)
+        held = Outcome(Verdict.holds, self.evidence, count, resolution=resolution)
+        return self._graded(held, rounds)
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; refuse one that does not look at its member."""
+        false = super().controlled()
+        if isinstance(false, Exhaustive) and ignores_its_argument(false.predicate):
+            raise ClaimError(
+                "the control's predicate does not look at its member, so that it falls shows "
+                "nothing; give a false neighbour of the claim's."
+            )
+        return false
+
+    def resolution(self, found: Outcome, fallen: Outcome) -> Resolution | None:
+        """Return at how many members the false neighbour falls, and how many could have told."""
+        return resolved(found, fallen)
+
+    def _neighbour(self, members: Iterable[Any]) -> Outcome:
+        """Return at how many members a false neighbour falls, of the first thousand or more."""
+        tried = fell = 0
+        for member in members:
+            tried += 1
+            fell += not self._holds(member)
+            if fell and tried >= LOOKED_AT:
+                break
+        verdict = Verdict.refuted if fell else Verdict.holds
+        return Outcome(verdict, cases=tried, resolution=of_members(fell, tried, None, tried))
+
+    def _holds(self, member: Any) -> bool:
+        answer = self.predicate(member)
+        if answer is None:
+            raise ClaimError(f"the predicate returned None, not a truth value, at {member!r}.")
+        return bool(answer)
+
+    def _graded(self, found: Outcome, rounds: str) -> Outcome:
+        """Return the outcome graded `certified` if nothing in it rounds."""
+        if rounds:
+            return found
+        how = "Every member was looked at, in integers and fractions only."
+        scope = Scope.whole if self.whole else Scope.sizes
+        if found.verdict == Verdict.refuted:
+            how, scope = "The member fails in integers and fractions only.", Scope.point
+        certificate = Certificate(how=how, where=f"{found.cases} members", scope=scope)
+        return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Walk the universe again."""
@@ -69,14 +136,20 @@ class Exhaustive(Check):
         return f"exhaustive: every member of a finite universe ({size})"
 
 
-def _graded(found: Outcome, rounds: str) -> Outcome:
-    """Return the outcome graded `certified` if nothing in it rounds."""
-    if rounds:
-        return found
-    how = "Every member was looked at, in integers and fractions only."
-    if found.verdict == Verdict.refuted:
-        how = "The member fails in integers and fractions only."
-    where = f"{found.cases} members"
-    return dataclasses.replace(
-        found, evidence=Evidence.certified, certificate=Certificate(how=how, where=where)
-    )
+def ignores_its_argument(function: Callable[..., Any]) -> bool:
+    """Whether a Python function of one argument never reads it."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_argcount != 1 or code.co_flags & inspect.CO_VARARGS:
+        return False
+    name = code.co_varnames[0]
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    read = any(step.argval == name for step in dis.get_instructions(code))
+    return not read and not any(name in c.co_freevars for c in inner)
+
+
+def resolved(found: Outcome, fallen: Outcome) -> Resolution | None:
+    """Return the resolution of a check that counts, whose control counted where it falls."""
+    own, other = found.resolution, fallen.resolution
+    if own is None or other is None:
+        return own
+    return dataclasses.replace(own, value=other.value, of=other.of)

@@ -18,8 +18,11 @@ from theorykit.results import (
     Measurement,
     Number,
     Outcome,
+    Resolution,
     Verdict,
     Witness,
+    of_bound,
+    of_value,
 )
 
 ROUNDING, FLOOR = 1e-9, 1e-12
@@ -128,6 +131,7 @@ class Expectation(Check):
             + (f", in component {index}." if index else ".")
         )
         refuted = bool(excess[worst] > 0)
+        truths = bool(np.isin(flat, (0.0, 1.0)).all())
         low = -math.inf if kind == "at_most" else float(predicted[worst]) - self.within
         high = math.inf if kind == "at_least" else float(predicted[worst]) + self.within
         return Outcome(
@@ -137,7 +141,31 @@ class Expectation(Check):
             note,
             Estimate(estimate=estimate, interval=interval, predicted=(low, high)),
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
+            resolution=self._resolution(interval, float(predicted[worst]), truths),
         )
+
+    def _resolution(
+        self, interval: tuple[float, float], predicted: float, truths: bool
+    ) -> Resolution:
+        """Return how far the prediction may move from here before it is refuted.
+
+        **Arguments:** `truths`: whether every replicate was 0 or 1.
+        """
+        low, high = interval
+        kind = self.chosen()
+        if kind == "value":
+            reach = min(high - predicted, predicted - low) + self.within
+            return of_value(max(reach, 0.0), predicted)
+        away = predicted - low if kind == "at_most" else high - predicted
+        nothing = predicted >= 1 if kind == "at_most" else predicted <= 0
+        if truths and nothing:
+            poor = (
+                f"Every replicate is 0 or 1, so a mean that is {self._sign()} {predicted:g} "
+                "asserts nothing; state a bound that a frequency can break."
+            )
+            return of_value(away + self.within, 0.0, poor)
+        poor = of_bound(high / predicted).poor if kind == "at_most" and predicted > 0 < high else ""
+        return of_value(away + self.within, 0.0, poor)
 
     def _sign(self) -> str:
         return {"value": "=", "at_most": "<=", "at_least": ">="}[self.chosen()]

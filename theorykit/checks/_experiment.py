@@ -3,15 +3,16 @@
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import Estimate
+from theorykit.checks._targets import Alternative, nearest_that_falls, refuse_disjoint
 from theorykit.common import exponents
-from theorykit.results import Evidence, Outcome, Verdict
+from theorykit.results import Evidence, Outcome, Verdict, of_value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,7 @@ class OverSeeds(Check):
     confidence: float = 0.95
 
     evidence = Evidence.trained
+    controls = Mapping | Alternative | None
     name = "experiment"
     functions = ("measure",)
     alternatives = ("at_most", "at_least", "between")
@@ -84,7 +86,22 @@ class OverSeeds(Check):
             len(values),
             note,
             Estimate(estimate=mean, interval=interval, predicted=(low, high)),
+            resolution=of_value(nearest_that_falls(interval, (low, high)), 0.0),
         )
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; refuse one that falls whatever is measured."""
+        false = super().controlled()
+        if isinstance(false, OverSeeds):
+            refuse_disjoint(self, false, self._predicted(), false._predicted(), ("measure",))
+        return false
+
+    def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
+        """Return what becomes of the control, an alternative included."""
+        measured = found.measured
+        if isinstance(self.control, Alternative) and isinstance(measured, Estimate):
+            return self.control.judged(measured.estimate, measured.interval, self._predicted())
+        return super().fallen(found, trial)
 
     def _trained(self, trial: Trial) -> np.ndarray:
         import jax

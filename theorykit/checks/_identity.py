@@ -17,9 +17,18 @@ from theorykit.checks._certificates import (
     proved_as_polynomials,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
+from theorykit.checks._sides import NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
-from theorykit.results import Evidence, Measurement, Number, Outcome, Verdict
+from theorykit.results import (
+    Evidence,
+    Measurement,
+    Number,
+    Outcome,
+    Resolution,
+    Verdict,
+    of_identity,
+    of_value,
+)
 
 
 class LargestError(Measurement):
@@ -76,7 +85,7 @@ class Identity(Check):
             if not isinstance(self.proof, AsPolynomials):
                 raise ClaimError("an identity is proved with proof=as_polynomials(...).")
             self.proof.settings(self.over)
-        tried, largest = 0, 0.0
+        tried, largest, finest = 0, 0.0, np.inf
         settings = self.over.settings()
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
         for number, sizes in enumerate(settings):
@@ -84,8 +93,11 @@ class Identity(Check):
             sides = self.sides(sizes, trial, batch)
             count = self.cases if self.over.arguments else 0
             latents = self.over.cases(trial.rng(number), sizes, count)
-            points = [self.over.squash(z, np) for z in latents]
-            error, _entry = self._measure(sides, points)
+            points = self.over.meet([self.over.squash(z, np) for z in latents], sizes)
+            if not points:
+                continue
+            error, finest_here = self._measure(sides, points)
+            finest = min(finest, finest_here)
             tried += len(points)
             largest = max(largest, float(error.max()))
             if largest > self.tol:
@@ -97,8 +109,17 @@ class Identity(Check):
                 proved = self._proved(held, trial)
                 return proved if proved.evidence is Evidence.certified else found
             trial.progress((number + 1) / len(settings))
+        if not tried:
+            raise ClaimError(NOWHERE)
         note = f"Largest relative error {largest:.1e}."
-        found = Outcome(Verdict.holds, grade, tried, note, LargestError(error=largest))
+        found = Outcome(
+            Verdict.holds,
+            grade,
+            tried,
+            note,
+            LargestError(error=largest),
+            resolution=of_identity(finest) if np.isfinite(finest) else self._absolute(),
+        )
         return found if trial.is_control else self._proved(found, trial)
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
@@ -133,10 +154,21 @@ class Identity(Check):
 
     def _measure(
         self, sides: Sides, points: Sequence[Case]
-    ) -> tuple[Float[np.ndarray, " cases"], Int[np.ndarray, " cases"]]:
+    ) -> tuple[Float[np.ndarray, " cases"], float]:
+        """Return each case's relative error, and the smallest change of a side that would show.
+
+        As a part of that side: infinite if a side is 0 in all cases.
+        """
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
-        return self._errors(left, right)
+        largest = [np.abs(np.where(np.isfinite(x), x, 0.0)).max(axis=1) for x in (left, right)]
+        size, least = np.maximum(np.maximum(*largest), self.floor), np.minimum(*largest)
+        shows = np.divide(self.tol * size, least, out=np.full(len(size), np.inf), where=least > 0)
+        return self._errors(left, right)[0], float(shows.min())
+
+    def _absolute(self) -> Resolution:
+        """Return the resolution where a side is 0 everywhere."""
+        return of_value(self.tol * self.floor, 0.0)
 
     def _errors(
         self, left: Float[np.ndarray, "cases entries"], right: Float[np.ndarray, "cases entries"]
@@ -163,6 +195,7 @@ class Identity(Check):
             left, right = sides.evaluate([point])
             errors, entry = self._errors(left, right)
             defined = not (np.isnan(left) | np.isnan(right)).any()
+            defined = defined and self.over.admits(point, sides.sizes)
             return int(entry[0]) if defined and errors[0] > self.tol else None
 
         if sides.trial.is_control:
@@ -177,7 +210,8 @@ class Identity(Check):
             return (self._errors(left, right)[0] > enough) & ~nan
 
         # A simple point may be one where only floats violate it.
-        points = (shrink(point, refutes, self.over.contains), point)
+        allowed = lambda case: self.over.admits(case, sides.sizes)
+        points = (shrink(point, refutes, allowed), point)
         return certify_first(worst, say, sides, points, self._excess)
 
     def describe(self) -> str:

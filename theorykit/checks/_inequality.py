@@ -18,7 +18,7 @@ from theorykit.checks._certificates import (
     proved_on_box,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, Side, Sides, checked_domain
+from theorykit.checks._sides import NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
 from theorykit.common.errors import explain
 from theorykit.results import (
@@ -29,6 +29,7 @@ from theorykit.results import (
     Outcome,
     Tightness,
     Verdict,
+    of_bound,
 )
 
 MOST_NUMBERS = 400
@@ -114,7 +115,9 @@ class Inequality(Check):
             sides = self.sides(sizes, trial)
             rng = trial.rng(number)
             latents = self.over.cases(rng, sizes, self.cases)
-            points = [self.over.squash(z, np) for z in latents]
+            points = self.over.meet([self.over.squash(z, np) for z in latents], sizes)
+            if not points:
+                continue
             margin, _ = self._measure(sides, points, seen)
             if attacked and not (trial.is_control and self._violates(margin).any()):
                 randoms = [self.over.random(rng, sizes) for _ in range(self.starts)]
@@ -125,7 +128,7 @@ class Inequality(Check):
                     attacked, grade = False, Evidence.sampled
                     unattacked = f"Cases only, without a gradient attack: {explain(error)}."
                     ends = []
-                found = [self.over.squash(z, np) for z in ends]
+                found = self.over.meet([self.over.squash(z, np) for z in ends], sizes)
                 if found:
                     more, _ = self._measure(sides, found, seen)
                     points, margin = points + found, np.concatenate([margin, more])
@@ -135,6 +138,8 @@ class Inequality(Check):
                 worst = int(np.argmax(margin))
                 return self._refuted(sides, points[worst], margin[worst], grade, tried, seen)
             trial.progress((number + 1) / len(settings))
+        if not tried:
+            raise ClaimError(NOWHERE)
         if not informative:
             return Outcome(
                 Verdict.inconclusive,
@@ -143,7 +148,10 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        held = Outcome(Verdict.holds, grade, tried, unattacked, seen.measured())
+        resolution = of_bound(seen.ratio)
+        held = Outcome(
+            Verdict.holds, grade, tried, unattacked, seen.measured(), resolution=resolution
+        )
         return held if trial.is_control else self._proved(held, trial)
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
@@ -217,7 +225,8 @@ class Inequality(Check):
             return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
         def worst(point: Case) -> int | None:
-            if not self._violates(self._measure_quietly(sides, [point], _Tightest()))[0]:
+            violated = self._violates(self._measure_quietly(sides, [point], _Tightest()))[0]
+            if not violated or not self.over.admits(point, sides.sizes):
                 return None
             return int(self._measure(sides, [point], _Tightest())[1][0])
 
@@ -227,7 +236,8 @@ class Inequality(Check):
         # A hundredth of the gap must survive, or shrinking would end at a near-equality.
         refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest()) > margin / 100
         # A simple point may be one where only floats violate it.
-        points = (shrink(point, refutes, self.over.contains), point)
+        allowed = lambda case: self.over.admits(case, sides.sizes)
+        points = (shrink(point, refutes, allowed), point)
         return certify_first(worst, say, sides, points, self._excess)
 
     def _measure_quietly(
@@ -265,6 +275,11 @@ class _Tightest:
             return
         if self._where is None or value > self._ratio + 1e-6 * abs(self._ratio):
             self._ratio, self._where = value, (sides, points[worst], entry)
+
+    @property
+    def ratio(self) -> float | None:
+        """The largest ratio, None if nothing was seen where rhs > 0."""
+        return None if self._where is None else self._ratio
 
     def measured(self) -> LargestRatio | None:
         if self._where is None:

@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from jaxtyping import Float
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
+from theorykit.checks._targets import Alternative, nearest_that_falls, refuse_disjoint
 from theorykit.common import exponents
 from theorykit.results import (
     Evidence,
@@ -22,6 +23,7 @@ from theorykit.results import (
     Outcome,
     Verdict,
     Witness,
+    of_exponent,
 )
 
 
@@ -81,6 +83,7 @@ class Rate(Check):
     batch: int = 64
 
     evidence = Evidence.fitted
+    controls = Mapping | Alternative | None
     untraced = "vectorize=False"
     functions = ("measure",)
     alternatives = ("exponent", "at_most", "at_least", "between")
@@ -169,7 +172,22 @@ class Rate(Check):
                 exponent=slope, interval=interval, predicted=(bottom, top), points=tuple(points)
             ),
             witness=Witness(f"# {note}", slope, predicted) if verdict == "refuted" else None,
+            resolution=of_exponent(nearest_that_falls(interval, (bottom, top))),
         )
+
+    def controlled(self) -> Check | None:
+        """Return the false neighbour; refuse one that falls whatever is measured."""
+        false = super().controlled()
+        if isinstance(false, Rate) and not self._keyed():
+            refuse_disjoint(self, false, self._band(), false._band(), ("measure", "at", "limit"))
+        return false
+
+    def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
+        """Return what becomes of the control, an alternative included."""
+        measured = found.measured
+        if isinstance(self.control, Alternative) and isinstance(measured, FittedExponent):
+            return self.control.judged(measured.exponent, measured.interval, self._band())
+        return super().fallen(found, trial)
 
     def _band(self) -> tuple[float, float]:
         low, high = -math.inf, math.inf

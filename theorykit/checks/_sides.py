@@ -20,6 +20,8 @@ Side = Callable[..., Any]
 NOTHING = Inputs({}, {})
 """The domain of a claim without arguments."""
 
+NOWHERE = "no point that was tried is within the premise, so nothing was checked."
+
 
 def checked_domain(over: Any) -> Inputs:
     """Return what two sides are compared over.

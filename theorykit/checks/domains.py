@@ -320,6 +320,32 @@ class Inputs:
     arguments: Mapping[str, Domain]
     sizes: Mapping[str, tuple[Any, ...]]
     maps: tuple[Callable[..., Mapping[str, Any]], ...] = ()
+    premises: tuple[Callable[..., Any], ...] = ()
+
+    def given(self, premise: Callable[..., Any]) -> "Inputs":
+        """Return the domain cut down to where a premise of the statement is true.
+
+        **Arguments:** `premise`: takes arguments and sizes by name, returns a truth value. Points
+        where it is false are not tried, and no witness lies there. It is looked at point by point
+        and not searched for: a domain whose map makes it true everywhere is tried more densely.
+        """
+        return dataclasses.replace(self, premises=(*self.premises, premise))
+
+    def meet(self, parameters: Sequence[Case], sizes: Sizes) -> list[Case]:
+        """Return the parameters at which every premise is true."""
+        return [p for p in parameters if self._within(p, sizes)]
+
+    def admits(self, parameters: Case, sizes: Sizes) -> bool:
+        """Whether the parameters are allowed, and every premise is true there."""
+        return self.contains(parameters) and self._within(parameters, sizes)
+
+    def _within(self, parameters: Case, sizes: Sizes) -> bool:
+        if not self.premises:
+            return True
+        point = self.point(parameters, sizes, np)
+        return all(
+            bool(np.all(call(premise, point, sizes, "the premise"))) for premise in self.premises
+        )
 
     def map(self, function: Callable[..., Mapping[str, Any]]) -> "Inputs":
         """Return the domain reparametrised: the names that `function` returns are the arguments.
@@ -376,10 +402,15 @@ class Inputs:
         """Whether every parameter is allowed."""
         return all(d.contains(parameters[name]) for name, d in self.arguments.items())
 
+    def _told(self) -> str:
+        count = len(self.premises)
+        premises = f", within {count} premise{'s' * (count > 1)}" if count else ""
+        return (", reparametrised" if self.maps else "") + premises
+
     def __str__(self) -> str:
         arguments = [f"{name} in {domain}" for name, domain in self.arguments.items()]
         sizes = [f"{name} in {set_of(values)}" for name, values in self.sizes.items()]
-        return ", ".join(arguments + sizes) + (", reparametrised" if self.maps else "")
+        return ", ".join(arguments + sizes) + self._told()
 
 
 def inputs(**arguments: Any) -> Inputs:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorykit.common.errors import explain
-from theorykit.results import Outcome, Verdict
+from theorykit.results import Outcome, Resolution, Scope, Verdict
 
 if TYPE_CHECKING:
     from theorykit.checks import Check
@@ -21,23 +21,45 @@ Progress = Callable[[float], None]
 class Attempt:
     """What came of an attempt to break a claim.
 
-    **Fields:** `outcome` of its check; `control`, the verdict of its control, None if it has none
-    or the check failed before; `tried`, one line that says what was tried; `failed`, why the
-    control could not be tried.
+    **Fields:** `outcome` of its check; `fallen`, that of its control, None if it has none or the
+    check failed before; `tried`, one line that says what was tried; `failed`, why the control could
+    not be tried; `resolution`, how small a change of the statement the two would have noticed.
     """
 
     outcome: Outcome
-    control: Verdict | None = None
+    fallen: Outcome | None = None
     tried: str = ""
     failed: str = ""
+    resolution: Resolution | None = None
+
+    @property
+    def control(self) -> Verdict | None:
+        """The verdict of the control, None if there is none."""
+        return None if self.fallen is None else self.fallen.verdict
+
+    def resolved(self) -> Outcome:
+        """Return the outcome with its resolution, which only a claim that holds has."""
+        holds = self.outcome.verdict == Verdict.holds
+        return dataclasses.replace(self.outcome, resolution=self.resolution if holds else None)
 
     def weighed(self) -> tuple[Verdict, str]:
-        """Return the claim's verdict and a note: it holds only if its control was refuted."""
+        """Return the claim's verdict and a note.
+
+        It holds only if its control was refuted, and if so small a change of the statement would
+        have been noticed that the verdict says something; a proof of the whole statement says it in
+        any case.
+        """
         found, control = self.outcome, self.control
         if self.failed:
             said = f"The control could not be tried: {self.failed}. {found.note}".strip()
             return (Verdict.error if found.verdict == Verdict.holds else found.verdict), said
-        if found.verdict != Verdict.holds or control == Verdict.refuted:
+        if found.verdict != Verdict.holds:
+            return found.verdict, found.note
+        certificate, resolution = found.certificate, self.resolution
+        whole = certificate is not None and certificate.scope is Scope.whole
+        if control == Verdict.refuted and resolution is not None and resolution.poor and not whole:
+            return Verdict.inconclusive, f"{resolution.poor} {found.note}".strip()
+        if control == Verdict.refuted:
             return found.verdict, found.note
         if control is None:
             why = (
@@ -65,7 +87,8 @@ def attempt(
 
     from theorykit.checks import Trial
 
-    control: Verdict | None = None
+    fallen: Outcome | None = None
+    resolution: Resolution | None = None
     tried = failed = untraced = ""
     file, line = place.rsplit(":", 1)
 
@@ -77,7 +100,7 @@ def attempt(
         try:
             check = _checked(id, build())
             tried, untraced = check.tried(), check.untraced
-            false = check.controlled()
+            check.controlled()  # so that a control that is none is refused before anything is tried
             key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stable_hash(id))
             memory: dict = {}
             first = lambda share: progress(0.7 * share)
@@ -86,13 +109,14 @@ def attempt(
         # A claim that calls sys.exit must not end the run, least of all with exit code 0.
         except (Exception, SystemExit) as error:
             return Attempt(Outcome(Verdict.error, note=said(error)), None, tried)
-        if false is not None:
+        if check.control is not None:
             trial = Trial(jax.random.fold_in(key, 1), True, memory, second, seed)
             try:
-                control = false.test(trial).verdict
+                fallen = check.fallen(outcome, trial)
+                resolution = None if fallen is None else check.resolution(outcome, fallen)
             except (Exception, SystemExit) as error:
-                control, failed = Verdict.error, said(error)
-    return Attempt(outcome, control, tried, failed)
+                fallen, failed = Outcome(Verdict.error), said(error)
+    return Attempt(outcome, fallen, tried, failed, resolution)
 
 
 def float64() -> AbstractContextManager[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorykit import papers
 from theorykit.claims._attempt import Progress, attempt
-from theorykit.results import Outcome, Result, Verdict
+from theorykit.results import Falls, Outcome, Result, Verdict
 
 if TYPE_CHECKING:
     from theorykit.checks import Check
@@ -24,7 +24,8 @@ class Claim:
     **Fields:** `id`, such as `capture.E1.first_derivative`; `paper` and `ref`, where it is
     printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
     verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
-    repairs; `build`, the function that makes the check.
+    repairs; `falls`, `consequence` and `unrepaired` of one that is refuted, as `claim` takes them;
+    `build`, the function that makes the check.
     """
 
     id: str
@@ -36,6 +37,9 @@ class Claim:
     tier: str
     words: str
     repairs: str | None
+    falls: Falls | None
+    consequence: str
+    unrepaired: str
     build: Callable[[], "Check"]
 
     @property
@@ -66,6 +70,9 @@ class Claim:
             "expected": self.expect.value,
             "tier": self.tier,
             "repairs": self.repairs,
+            "falls": self.falls,
+            "consequence": self.consequence,
+            "unrepaired": self.unrepaired,
         }
 
     def source(self) -> str | None:
@@ -92,10 +99,12 @@ class Claim:
             expected=self.expect,
             verdict=verdict,
             control=found.control,
-            outcome=self._signed(found.outcome),
+            outcome=self._signed(found.resolved()),
             note=note,
             seconds=time.perf_counter() - start,
             check=found.tried,
+            falls=self.falls if verdict == Verdict.refuted else None,
+            consequence=self.consequence if verdict == Verdict.refuted else "",
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorykit.claims._claim import TIERS, Claim
-from theorykit.results import Verdict
+from theorykit.results import Falls, Verdict
 
 if TYPE_CHECKING:
     from theorykit.checks import Check
@@ -85,6 +85,9 @@ def claim(
     tier: str = "fast",
     paper: str | None = None,
     repairs: str | None = None,
+    falls: str | None = None,
+    consequence: str = "",
+    unrepaired: str = "",
 ) -> Callable[[Callable[[], "Check"]], Claim]:
     r"""Register a claim; decorates a function without arguments that returns its check.
 
@@ -93,9 +96,13 @@ def claim(
 
     **Arguments:** `id`: its first part names the paper unless `paper` does; `<id>.repaired`
     repairs `<id>` unless `repairs` says otherwise; `expect`: the recorded verdict, "holds",
-    "refuted" or "inconclusive"; `tier`: "fast" or "slow".
+    "refuted" or "inconclusive"; `tier`: "fast" or "slow". Of a claim that is expected to be
+    refuted: `falls`, what falls: the "statement", its "proof", its "wording" or a "reading" of it;
+    `consequence`, a sentence that says what this means for the paper, with which its author should
+    be able to agree; `unrepaired`, why no repair is known, if there is none.
 
-    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
+    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect`, `tier` or
+    `falls`.
     """
     if not isinstance(id, str) or not id:
         raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
@@ -105,6 +112,15 @@ def claim(
         )
     if tier not in TIERS:
         raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
+    if falls is not None and falls not in list(Falls):
+        raise ValueError(
+            f"claim {id}: falls is {', '.join(map(repr, map(str, Falls)))}, not {falls!r}."
+        )
+    if expect != "refuted" and (falls or consequence or unrepaired):
+        raise ValueError(
+            f"claim {id}: falls, consequence and unrepaired are for a claim that is expected to be "
+            f"refuted; this one is expected to be {expect!r}."
+        )
     if isinstance(assumptions, str):
         assumptions = (assumptions,)
     if repairs is None and id.endswith(".repaired"):
@@ -123,6 +139,9 @@ def claim(
             tier=tier,
             words=" ".join((build.__doc__ or "").split()),
             repairs=repairs,
+            falls=None if falls is None else Falls(falls),
+            consequence=consequence,
+            unrepaired=unrepaired,
             build=build,
         )
         REGISTRY.add(made)

@@ -61,13 +61,50 @@ class Witness:
     rhs: Number | None = None
 
 
+class Scope(enum.StrEnum):
+    """How much of the statement a certificate covers."""
+
+    whole = "whole"
+    sizes = "sizes"
+    part = "part"
+    point = "point"
+
+    def words(self) -> str:
+        """Return it in words."""
+        return {
+            "whole": "the whole statement",
+            "sizes": "the whole statement at the printed sizes",
+            "part": "a part of the statement",
+            "point": "a point",
+        }[self]
+
+
+class Falls(enum.StrEnum):
+    """What falls where a printed statement is refuted."""
+
+    statement = "statement"
+    proof = "proof"
+    wording = "wording"
+    reading = "reading"
+
+    def words(self) -> str:
+        """Return it in words."""
+        return {
+            "statement": "the statement is false as printed",
+            "proof": "a step or construction of the proof fails",
+            "wording": "the wording fails: an index, a sign, an excluded edge",
+            "reading": "a reading fails: formulas that had to be rebuilt, an ambiguous sentence",
+        }[self]
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Why no rounding can change the verdict.
 
     **Fields:** `how`, in a sentence; `where`, the point or box that it is about; `bits` of the
     balls, None for exact arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point;
-    `call`, the arguments that repeat it, and `program`, two lines of Python that do.
+    `call`, the arguments that repeat it, and `program`, two lines of Python that do; `scope`, how
+    much of the statement it covers, and `share`, which part, None where that is not a number.
     """
 
     how: str
@@ -77,7 +114,12 @@ class Certificate:
     rhs: str | None = None
     call: str = ""
     program: str = ""
+    scope: Scope = Scope.point
+    share: Number | None = None
 
     def words(self) -> str:
         """Return what a claim that holds by it is said to be, and where."""
-        return f"proved: {self.where}"
+        if self.scope is Scope.whole:
+            return f"proved: {self.where}"
+        share = "" if self.share is None else f" ({self.share:.2g} of the domain)"
+        return f"proved in part{share}: {self.where}"

@@ -7,9 +7,18 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from theorykit.results._findings import Certificate, Evidence, Grade, Verdict, Witness
+from theorykit.results._findings import (
+    Certificate,
+    Evidence,
+    Falls,
+    Grade,
+    Scope,
+    Verdict,
+    Witness,
+)
 from theorykit.results._measurement import Measured
 from theorykit.results._numbers import Count, Seconds
+from theorykit.results._resolution import Resolution
 
 UNREADABLE = (ValueError, LookupError, TypeError, RecursionError)
 """What reading a damaged result may raise."""
@@ -22,7 +31,8 @@ class Outcome:
     **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
     inputs, members or replicates were tried; `note`, one sentence; `measured`, the number that
     the check ends with, None if it only counted; `witness` of a refutation; `certificate`, if the
-    evidence is certified; `unproved`, why a proof that was asked for did not come about.
+    evidence is certified; `unproved`, why a proof that was asked for did not come about;
+    `resolution`, how small a change of a statement that holds would have been noticed.
     """
 
     verdict: Verdict
@@ -33,13 +43,16 @@ class Outcome:
     witness: Witness | None = None
     certificate: Certificate | None = None
     unproved: str = ""
+    resolution: Resolution | None = None
 
 
 @dataclass(frozen=True)
 class Result:
     """A claim's outcome, with the verdict of its control and the verdict that was expected.
 
-    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried.
+    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried;
+    `falls`, what falls if it is refuted, and `consequence`, what that means for the paper, in a
+    sentence.
     """
 
     id: str
@@ -53,6 +66,18 @@ class Result:
     note: str = ""
     seconds: Seconds = 0.0
     check: str = ""
+    falls: Falls | None = None
+    consequence: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """Whether the whole statement is proved, at all sizes."""
+        certificate = self.outcome.certificate
+        return (
+            self.verdict == Verdict.holds
+            and certificate is not None
+            and certificate.scope is Scope.whole
+        )
 
     @property
     def moved(self) -> bool:
