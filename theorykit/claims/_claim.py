@@ -25,7 +25,7 @@ class Claim:
     printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
     verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
     repairs; `falls`, `consequence` and `unrepaired` of one that is refuted, as `claim` takes them;
-    `build`, the function that makes the check.
+    `mathematics`, whether it is about mathematics alone; `build`, the function that makes the check.
     """
 
     id: str
@@ -40,6 +40,7 @@ class Claim:
     falls: Falls | None
     consequence: str
     unrepaired: str
+    mathematics: bool
     build: Callable[[], "Check"]
 
     @property
@@ -73,6 +74,7 @@ class Claim:
             "falls": self.falls,
             "consequence": self.consequence,
             "unrepaired": self.unrepaired,
+            "mathematics": self.mathematics,
         }
 
     def source(self) -> str | None:

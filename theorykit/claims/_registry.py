@@ -88,6 +88,7 @@ def claim(
     falls: str | None = None,
     consequence: str = "",
     unrepaired: str = "",
+    mathematics: bool = False,
 ) -> Callable[[Callable[[], "Check"]], Claim]:
     r"""Register a claim; decorates a function without arguments that returns its check.
 
@@ -99,7 +100,9 @@ def claim(
     "refuted" or "inconclusive"; `tier`: "fast" or "slow". Of a claim that is expected to be
     refuted: `falls`, what falls: the "statement", its "proof", its "wording" or a "reading" of it;
     `consequence`, a sentence that says what this means for the paper, with which its author should
-    be able to agree; `unrepaired`, why no repair is known, if there is none.
+    be able to agree; `unrepaired`, why no repair is known, if there is none. `mathematics`: whether
+    the statement is about mathematics alone, so that its check need not run anything that this
+    project implements.
 
     **Raises:** `ValueError` if another claim has this id, or for an unknown `expect`, `tier` or
     `falls`.
@@ -142,6 +145,7 @@ def claim(
             falls=None if falls is None else Falls(falls),
             consequence=consequence,
             unrepaired=unrepaired,
+            mathematics=mathematics,
             build=build,
         )
         REGISTRY.add(made)
