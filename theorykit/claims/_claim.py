@@ -25,7 +25,7 @@ class Claim:
     printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
     verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
     repairs; `falls`, `consequence` and `unrepaired` of one that is refuted, as `claim` takes them;
-    `mathematics`, whether it is about mathematics alone; `build`, the function that makes the check.
+    `mathematics`, whether it is of mathematics alone; `build`, the function that makes the check.
     """
 
     id: str
