@@ -11,13 +11,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from theorykit.common.errors import nearest
-from theorykit.results import Certificate, Evidence, Figure, Result, Tightness, Verdict, Witness
+from theorykit.results import (
+    Certificate,
+    Evidence,
+    Falls,
+    Figure,
+    Resolution,
+    Result,
+    Tightness,
+    Unit,
+    Verdict,
+    Witness,
+)
 from theorykit.runs import Asked, Run
 
 MEANING = {
-    Verdict.holds: "not broken under the budget, and its control was",
+    Verdict.holds: "not broken under the budget; its control was, and so would a near neighbour be",
     Verdict.refuted: "broken, with a witness",
-    Verdict.inconclusive: "the control survived, or the data do not decide",
+    Verdict.inconclusive: "the control survived, the resolution is poor, or the data do not decide",
     Verdict.error: "could not be evaluated",
 }
 
@@ -30,6 +41,18 @@ GRADES = {
     Evidence.sampled: "structured and random cases, or a test at a stated error probability",
 }
 """What each evidence grade means, strongest first."""
+
+
+UNITS = {
+    Unit.factor: "by so much the right side may shrink before a point falls",
+    Unit.relative: "so small a change of either side would have been noticed",
+    Unit.absolute: "a prediction so far away would have fallen",
+    Unit.exponent: "an exponent so far away would have fallen",
+    Unit.members: "on so many members the false neighbour falls",
+}
+"""What the number of a resolution is, by its unit."""
+
+PROVED, IN_PART = "proved", "in part"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +109,40 @@ class Entry:
     def found(self) -> str:
         """What the check ends with, in words."""
         return self.result.found
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """How small a change of the statement would have been noticed."""
+        return self.result.outcome.resolution
+
+    @property
+    def noticed(self) -> str:
+        """The resolution in words, "" if there is none."""
+        return "" if self.resolution is None else self.resolution.words()
+
+    @property
+    def coarseness(self) -> str:
+        """What sorts claims by their resolution: unit by unit, from fine to coarse."""
+        found = self.resolution
+        return "9" if found is None else f"{list(Unit).index(found.unit)} {400 + found.place:08.3f}"
+
+    @property
+    def proof(self) -> str:
+        """Whether what holds is proved: the whole statement, in part, or ""."""
+        certificate = self.certificate
+        if certificate is None or self.result.verdict != Verdict.holds:
+            return ""
+        return PROVED if self.result.proved else IN_PART
+
+    @property
+    def graded(self) -> str:
+        """The evidence, with what it proves."""
+        return f"{self.evidence}, {self.proof}" if self.proof else self.evidence
+
+    @property
+    def falls(self) -> Falls | None:
+        """What falls where a statement is refuted, None if the claim does not say."""
+        return self.result.falls
 
     @property
     def reason(self) -> str:
@@ -171,6 +228,17 @@ class Content:
         unproved = [e for e in of(Verdict.holds) if e.result.outcome.unproved]
         return [*of(Verdict.refuted), *of(*undecided), *unproved]
 
+    @property
+    def resolved(self) -> list[Entry]:
+        """The claims that have a resolution."""
+        return [e for e in self.entries if e.resolution is not None]
+
+    @property
+    def fallen(self) -> list[tuple[Falls, int]]:
+        """How many refutations there are of each kind, of those that there are."""
+        found = Counter(e.falls for e in self.entries)
+        return [(kind, found[kind]) for kind in Falls if found[kind]]
+
     @functools.cached_property
     def errata(self) -> list[tuple[Entry, list[Entry]]]:
         """Each statement that fell, with its repairs."""
@@ -211,7 +279,7 @@ class Content:
         return sorted({e.result.paper for e in self.entries})
 
     def count(self, **fields: str) -> int:
-        """Return how many results have this `paper`, `verdict`, `evidence` and `tier`."""
+        """Return how many results have this `paper`, `verdict`, `evidence`, `tier`, ...."""
         return sum(fields.items() <= self._kinds[e.id].items() for e in self.entries)
 
     @functools.cached_property
@@ -222,6 +290,9 @@ class Content:
                 "verdict": e.result.verdict.value,
                 "evidence": e.evidence,
                 "tier": e.tier,
+                "proof": e.proof,
+                "falls": e.falls or "",
+                "resolution": "" if e.resolution is None else e.resolution.grade.value,
             }
             for e in self.entries
         }
@@ -246,13 +317,31 @@ class Content:
         moved = len(self.unexpected)
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
-        return f"{count}: {', '.join(parts) or 'none'}{end}."
+        said = f"{count}: {', '.join(parts) or 'none'}{end}."
+        return said + self._kinds_of_refutation + self._proofs
+
+    @property
+    def _kinds_of_refutation(self) -> str:
+        named = [f"{n} {_counted(kind, n)}" for kind, n in self.fallen]
+        rest = self.count(verdict="refuted") - sum(n for _, n in self.fallen)
+        named += [f"{rest} without a label"] if rest and named else []
+        return f" What fell: {', '.join(named)}." if named else ""
+
+    @property
+    def _proofs(self) -> str:
+        whole, part = self.count(proof=PROVED), self.count(proof=IN_PART)
+        return f" Proved: {whole}; in part: {part}." if whole or part else ""
 
     @property
     def counts(self) -> list[tuple[Verdict, int]]:
         """How many of each verdict there are, of those that there are."""
         found = Counter(r.verdict for r in self.results)
         return [(v, found[v]) for v in Verdict if found[v]]
+
+
+def _counted(kind: Falls, count: int) -> str:
+    """Return the kind of refutation as a noun."""
+    return kind.value + "s" * (count > 1)
 
 
 def content(run: Run, old: Run | None = None, patterns: Sequence[str] = ()) -> Content:

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from theorykit.report._content import Content
 from theorykit.report._mathml import is_formula, mathml, sentence
-from theorykit.report._plots import plot, strip
+from theorykit.report._plots import plot, resolutions, strip
 from theorykit.report._templates import template
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _template() -> "jinja2.Template":
     }
     made = template("report.html", filters, autoescape=True)
     made.environment.tests.update(formula=is_formula)
-    made.environment.globals.update(plot=plot, strip=strip)
+    made.environment.globals.update(plot=plot, strip=strip, resolutions=resolutions)
     return made
 
 

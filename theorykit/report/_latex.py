@@ -43,6 +43,7 @@ TEX = {
     "≤": r"\ensuremath{\le}",
     "≥": r"\ensuremath{\ge}",
     "−": r"\ensuremath{-}",
+    "±": r"\ensuremath{\pm}",
     "<": r"\ensuremath{<}",
     ">": r"\ensuremath{>}",
     "|": r"\ensuremath{|}",

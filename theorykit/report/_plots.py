@@ -8,7 +8,15 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from theorykit.report._content import Entry
-from theorykit.results import Curve, Figure, Fit, Interval, Tightness, Verdict
+from theorykit.results import (
+    Curve,
+    Figure,
+    Fit,
+    Interval,
+    Tightness,
+    Unit,
+    Verdict,
+)
 
 WIDTH, LEFT, RIGHT = 360, 44, 14
 """A plot's width, and the room beside its axes, in its own units."""
@@ -63,6 +71,58 @@ def strip(bounds: Sequence[tuple[Entry, float]]) -> Markup:
         '<svg class="plot strip" viewBox="0 {} {} {}" role="group" '
         'aria-label="Largest lhs/rhs found, a dot for each bound">{}</svg>'
     ).format(top, width, base + 22 - top, Markup("").join(body))
+
+
+_ROWS = {
+    Unit.factor: ("bounds", 0.0, 3.0, ("1x", "1000x")),
+    Unit.relative: ("identities", -15.0, -1.0, ("1e-15", "10%")),
+    Unit.exponent: ("exponents", -3.0, 0.0, ("0.001", "1")),
+    Unit.members: ("members", 0.0, 1.0, ("all fall", "none")),
+}
+"""Rows of the plot of resolutions: name, ends (logarithms, or a share), and what the ends say."""
+
+
+def resolutions(entries: Sequence[Entry]) -> Markup:
+    """Return a row for each unit and a dot for each claim, fine to the left, poor at the right.
+
+    Distances in the units of what is predicted have no common axis, and are left out.
+    """
+    width, left, height, step = 960, 120, 74, 6.4
+    columns = 110
+    body: list[Markup] = []
+    row = 0
+    for unit, (name, low, high, ends) in _ROWS.items():
+        chosen = [e for e in entries if e.resolution is not None and e.resolution.unit is unit]
+        if not chosen:
+            continue
+        base = height * (row + 1) - 18
+        x = lambda share: left + (width - left - 40) * share
+        stacks: dict[int, int] = {}
+        for entry in chosen:
+            found = entry.resolution
+            assert found is not None
+            share = min(1.0, max(0.0, (found.place - low) / (high - low)))
+            column = round(share * columns)
+            stacks[column] = level = stacks.get(column, 0) + 1
+            # High stacks are squeezed, so that a row keeps its height.
+            up = step * (level - 0.4) if level < 7 else step * 6.6 + 0.15 * (level - 7)
+            label = f"{entry.id}: {found.words()}"
+            body.append(
+                Markup(
+                    '<a href="#{}" tabindex="-1" aria-label="{}"><title>{}</title>'
+                    '<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2.6"/></a>'
+                ).format(
+                    entry.anchor, label, label, entry.result.verdict, x(column / columns), base - up
+                )
+            )
+        body.append(_line(x(0), base, x(1), base, "axis"))
+        body += [_text(left - 12, base, name, "end")]
+        body += [_text(x(at), base + 13, said) for at, said in zip((0, 1), ends, strict=True)]
+        row += 1
+    return Markup(
+        '<svg class="plot strip" viewBox="0 0 {} {}" role="group" '
+        'aria-label="How small a change would have been noticed, a dot each">{}</svg>'
+    ).format(width, height * row + 4, Markup("").join(body))
 
 
 @dataclasses.dataclass(frozen=True)

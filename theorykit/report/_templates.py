@@ -9,6 +9,8 @@ from theorykit.results import Witness
 if TYPE_CHECKING:
     import jinja2
 
+_NAMES = {"grades": _content.GRADES, "meaning": _content.MEANING, "units": _content.UNITS}
+
 MOST_LINES = 200
 """Longer witnesses are cut on a page; the run folder has them in full."""
 
@@ -30,7 +32,7 @@ def template(
         keep_trailing_newline=True,
         **options,
     )
-    made.globals.update(grades=_content.GRADES, meaning=_content.MEANING, code=code)
+    made.globals.update(**_NAMES, code=code)
     made.filters.update(filters)
     return made.get_template(name)
 

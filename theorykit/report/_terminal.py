@@ -11,7 +11,7 @@ from rich.text import Text
 
 from theorykit.claims import Claim
 from theorykit.report._content import Content, Entry
-from theorykit.results import UNREADABLE, Certificate, Result, Verdict, Witness
+from theorykit.results import UNREADABLE, Certificate, Fineness, Result, Verdict, Witness
 
 COLOURS = {
     Verdict.holds: "green",
@@ -19,6 +19,8 @@ COLOURS = {
     Verdict.inconclusive: "yellow",
     Verdict.error: "bold red",
 }
+
+FINENESS = {Fineness.fine: "", Fineness.coarse: "yellow", Fineness.poor: "bold yellow"}
 
 MOST_LINES = 60
 """Longer witnesses are cut on the terminal; the JSON has them in full."""
@@ -35,7 +37,9 @@ def terminal(content: Content) -> RenderableType:
 
 def table(entries: Sequence[Entry]) -> Table:
     """Return the table of a run: one line a claim."""
-    made = _columns("claim", "verdict", "evidence", "tightness or estimate", "control")
+    made = _columns(
+        "claim", "verdict", "evidence", "tightness or estimate", "resolution", "control"
+    )
     made.add_column("seconds", justify="right")
     for entry in entries:
         r = entry.result
@@ -45,8 +49,9 @@ def table(entries: Sequence[Entry]) -> Table:
         made.add_row(
             r.id,
             verdict,
-            entry.evidence,
+            entry.graded,
             Text(entry.found),
+            Text(entry.noticed, FINENESS[entry.resolution.grade] if entry.resolution else ""),
             Text(r.control or "none", "" if r.control == Verdict.refuted else "yellow"),
             f"{r.seconds:.1f}",
         )
@@ -67,6 +72,9 @@ def block(entry: Entry) -> RenderableType:
         ),
         Text("  " + result.statement, "italic"),
     ]
+    if entry.falls is not None:
+        what = f"{entry.falls.words()}. {entry.result.consequence}".strip()
+        lines.append(Text("  " + what[0].upper() + what[1:]))
     if entry.reason:
         lines.append(Text("  " + entry.reason))
     if entry.witness is not None:
@@ -79,7 +87,7 @@ def block(entry: Entry) -> RenderableType:
 def certified(certificate: Certificate) -> str:
     """Return a certificate as indented lines: what it says, and the program that repeats it."""
     at = f" ({certificate.bits} bits)" if certificate.bits else ""
-    lines = [f"# certified: {certificate.how}{at}"]
+    lines = [f"# certified: {certificate.how}{at}", f"# covers {certificate.covers()}"]
     if certificate.lhs is None and certificate.where:
         lines.append(f"# where: {certificate.where}")
     if certificate.lhs is not None:
@@ -134,6 +142,9 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         ("statement", claim.statement),
         *(("assuming", a) for a in claim.assumptions),
         ("repairs", claim.repairs or ""),
+        ("falls", "" if claim.falls is None else claim.falls.words()),
+        ("consequence", claim.consequence),
+        ("no repair", claim.unrepaired),
         ("expected", claim.expect.value),
         ("tier", claim.tier),
         ("check", check),

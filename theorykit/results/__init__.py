@@ -16,6 +16,7 @@ from theorykit.results._measurement import Stored as Stored
 from theorykit.results._measurement import known_kinds as known_kinds
 from theorykit.results._numbers import Count as Count
 from theorykit.results._numbers import Number as Number
+from theorykit.results._resolution import Fineness as Fineness
 from theorykit.results._resolution import Resolution as Resolution
 from theorykit.results._resolution import Unit as Unit
 from theorykit.results._resolution import of_bound as of_bound

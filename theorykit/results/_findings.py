@@ -117,6 +117,11 @@ class Certificate:
     scope: Scope = Scope.point
     share: Number | None = None
 
+    def covers(self) -> str:
+        """Return how much of the statement it covers, in words."""
+        share = "" if self.share is None else f", {self.share:.2g} of the domain"
+        return self.scope.words() + share
+
     def words(self) -> str:
         """Return what a claim that holds by it is said to be, and where."""
         if self.scope is Scope.whole:

@@ -30,6 +30,14 @@ class Unit(enum.StrEnum):
     members = "members"
 
 
+class Fineness(enum.StrEnum):
+    """How fine a resolution is."""
+
+    fine = "fine"
+    coarse = "coarse"
+    poor = "poor"
+
+
 @dataclass(frozen=True)
 class Resolution:
     """The smallest change of the statement that would have made this run refute it.
@@ -51,6 +59,22 @@ class Resolution:
     of: Count = 0
     telling: Count | None = None
     poor: str = ""
+
+    @property
+    def grade(self) -> Fineness:
+        """How fine it is: poor; coarse, within a factor of ten of that; or fine."""
+        if self.poor:
+            return Fineness.poor
+        worst = {Unit.factor: LOOSEST, Unit.relative: COARSEST, Unit.exponent: FLATTEST}
+        within = worst.get(self.unit, math.inf)
+        return Fineness.coarse if self.value * 10 > within else Fineness.fine
+
+    @property
+    def place(self) -> float:
+        """Where it lies on an axis from fine to coarse: a logarithm, or a share of members."""
+        if self.unit is Unit.members:
+            return 1 - self.value / max(self.of, 1)
+        return math.log10(min(max(self.value, 1e-99), 1e99))
 
     def words(self) -> str:
         """Return it as short as a cell of a table."""

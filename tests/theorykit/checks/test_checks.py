@@ -245,7 +245,7 @@ def test_a_control_replaces_fields():
 
 
 def test_a_control_may_name_another_target():
-    check = rate(measure=lambda n: n, exponent=1, control={"at_most": 0})
+    check = rate(measure=lambda n: n, exponent=1, control={"at_most": 0, "measure": lambda n: n})
     assert check.controlled().exponent is None
     check = expectation(statistic=normal, value=1, control={"at_most": 0})
     assert check.controlled().value is None

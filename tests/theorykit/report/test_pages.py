@@ -90,7 +90,7 @@ def test_markdown_has_a_row_for_each_claim_and_fences_that_close(run):
     text = pages.markdown(run)
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == 6
-    assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 8 for row in rows)
     assert text.count("```") == 2 * len(re.findall("```(math|python)", text))
     assert text.count("<details>") == text.count("</details>")
 

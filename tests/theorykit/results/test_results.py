@@ -1,5 +1,6 @@
 """One model of results: what it refuses, what it writes, and its schema."""
 
+import dataclasses
 import json
 import math
 
@@ -15,6 +16,7 @@ from theorykit.results import (
     Number,
     Outcome,
     Result,
+    Scope,
     Stored,
     Verdict,
     Witness,
@@ -82,11 +84,14 @@ def test_a_result_without_its_measurement_is_refused():
 def test_fields_of_a_later_version_are_left_out():
     measured = LargestRatio(ratio=1.0, places={"here": Witness("x")})
     fields = result(measured=measured).json()
-    later = fields | {"resolution": 1e-3, "measured": fields["measured"] | {"units": "1"}}
+    later = fields | {"severity": 1e-3, "measured": fields["measured"] | {"units": "1"}}
     assert Result.from_json(later).json() == fields
     figure = {"shape": "globe", "radius": 1}
     stored = Stored(content={"kind": "later", "words": "a globe", "figure": figure})
     assert (stored.words(), stored.figure()) == ("a globe", None)
+
+
+WHOLE = Certificate("how", "T = 2", scope="whole")
 
 
 def test_what_was_found_in_words():
@@ -94,10 +99,23 @@ def test_what_was_found_in_words():
     assert result(cases=1).found == "1 case"
     assert result(cases=20).found == "20 cases"
     assert result(cases=20, measured=measured).found == "max lhs/rhs 0.5"
-    proof = Outcome(Verdict.holds, Evidence.certified, 3, certificate=Certificate("how", "T = 2"))
+    proof = Outcome(Verdict.holds, Evidence.certified, 3, certificate=WHOLE)
     made = dict(paper="p", ref="", statement="", expected="holds", control=None, outcome=proof)
     assert Result("a", verdict="holds", **made).found == "proved: T = 2"
     assert Result("a", verdict="inconclusive", **made).found == "3 cases"
+
+
+def test_only_the_whole_statement_is_proved():
+    made = dict(paper="p", ref="", statement="", expected="holds", control=None)
+    for scope in Scope:
+        outcome = dataclasses.replace(WHOLE, scope=scope)
+        outcome = Outcome(Verdict.holds, Evidence.certified, 3, certificate=outcome)
+        found = Result("a", verdict="holds", outcome=outcome, **made)
+        assert found.proved == (scope == "whole")
+        assert found.found.startswith("proved: " if scope == "whole" else "proved in part: ")
+        assert not Result("a", verdict="refuted", outcome=outcome, **made).proved
+    part = dataclasses.replace(WHOLE, scope="part", share=0.25)
+    assert part.words() == "proved in part (0.25 of the domain): T = 2"
 
 
 def test_why_it_is_not_proved_is_part_of_the_reason():
