@@ -59,7 +59,7 @@ def refuse_disjoint(
     """
     if any(getattr(claim, name) is not getattr(control, name) for name in measured):
         return
-    if other[1] < own[0] or own[1] < other[0]:
+    if other != own and (other[1] <= own[0] or own[1] <= other[0]):
         what = claim.name or type(claim).__name__.lower()
         raise ClaimError(
             f"the control predicts {_range(other)} of the same measure, of which the claim says "

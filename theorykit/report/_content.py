@@ -52,6 +52,14 @@ UNITS = {
 }
 """What the number of a resolution is, by its unit."""
 
+FALLS = {
+    Falls.statement: "the numbered claim is false as it is printed",
+    Falls.proof: "a step or a construction fails; the statement stands, or is not known to fall",
+    Falls.wording: "an index, a sign, an excluded edge, an informal sentence read literally",
+    Falls.reading: "formulas that had to be rebuilt, or a sentence with two meanings",
+}
+"""What each kind of refutation means."""
+
 PROVED, IN_PART = "proved", "in part"
 
 

@@ -9,7 +9,12 @@ from theorykit.results import Witness
 if TYPE_CHECKING:
     import jinja2
 
-_NAMES = {"grades": _content.GRADES, "meaning": _content.MEANING, "units": _content.UNITS}
+_NAMES = {
+    "grades": _content.GRADES,
+    "meaning": _content.MEANING,
+    "units": _content.UNITS,
+    "kinds": _content.FALLS,
+}
 
 MOST_LINES = 200
 """Longer witnesses are cut on a page; the run folder has them in full."""

@@ -90,10 +90,10 @@ class Falls(enum.StrEnum):
     def words(self) -> str:
         """Return it in words."""
         return {
-            "statement": "the statement is false as printed",
-            "proof": "a step or construction of the proof fails",
-            "wording": "the wording fails: an index, a sign, an excluded edge",
-            "reading": "a reading fails: formulas that had to be rebuilt, an ambiguous sentence",
+            "statement": "the statement falls as printed",
+            "proof": "a step or construction of the proof falls",
+            "wording": "only the wording falls",
+            "reading": "a reading falls",
         }[self]
 
 
