@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import experiment
+from theorykit.checks import alternative, experiment
 from theorykit.common.keys import seed_of
 
 
@@ -53,8 +53,8 @@ def grows(more, less):
     """Return the check: the gap of some classes is larger than that of others, over functions."""
     return experiment(
         measure=lambda key, progress, seed: (gaps(seed, **more) - gaps(seed, **less)).mean(1),
-        at_least=0.0,
-        control=dict(at_most=0.0),
+        at_least=0.05,
+        control=alternative(0.0),
     )
 
 
@@ -183,6 +183,11 @@ def orders(seed, what, degree=None):
     ref="Sec. 2.2, Fig. 2 (b)",
     statement=r"\|\hat\theta\| < \|\theta^*\|",
     expect="refuted",
+    falls="reading",
+    consequence="Only that it was not reproduced: our networks are smaller, trained without "
+    "weight decay and dropout. Theorem 2 assumes domination and does not claim it.",
+    unrepaired="at degree 3 the trace is dominated (sharper.fig2.domination.trace); for the norm "
+    "none of our classes is.",
     tier="slow",
 )
 def norm():
@@ -213,8 +218,8 @@ def sharper_learned():
     """
     return experiment(
         measure=lambda key, progress, seed: orders(seed, "trace", 3),
-        at_least=0.0,
-        control=dict(at_most=0.0),
+        at_least=0.05,
+        control=alternative(0.0),
     )
 
 
@@ -236,7 +241,7 @@ def mechanism():
         found = sharper.examine(sharper.EXAMINATIONS["cpu"], Setting(seed=seed_of(key, 2**20)))
         return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
 
-    return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))
+    return experiment(measure=measure, at_least=0.05, control=alternative(0.0))
 
 
 @claim(
@@ -249,15 +254,18 @@ def mechanism():
 def perturbation():
     """At sigma = 0.01 the mean trace of 8 constructions has moved by less than a tenth.
 
-    T = 6, degree 2, sparsity 3, all 64 inputs, four draws each. Control: by more.
+    T = 6, degree 2, sparsity 3, all 64 inputs, four draws each. Control: at sigma = 0.1.
     """
 
-    def measure(key, progress):
-        from theorykit.subjects import boolean, sharpness
+    def moves(sigma):
+        def measure(key, progress):
+            from theorykit.subjects import boolean, sharpness
 
-        networks = [boolean.transformer(boolean.random(6, 2, 3, seed)) for seed in range(8)]
-        x = boolean.bits(6).astype(np.float32)
-        found = sharpness.perturbed(networks, x, sigmas=[0.01], key=key, draws=4)
-        return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
+            networks = [boolean.transformer(boolean.random(6, 2, 3, seed)) for seed in range(8)]
+            x = boolean.bits(6).astype(np.float32)
+            found = sharpness.perturbed(networks, x, sigmas=[sigma], key=key, draws=4)
+            return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
 
-    return experiment(measure=measure, at_most=0.1, control=dict(at_least=0.1))
+        return measure
+
+    return experiment(measure=moves(0.01), at_most=0.1, control=dict(measure=moves(0.1)))
