@@ -11,7 +11,7 @@ import functools
 import math
 
 from theorykit import claim
-from theorykit.checks import exhaustive, rate
+from theorykit.checks import alternative, exhaustive, rate
 from theorykit.subjects import boolean, pacbayes
 from theorykit.subjects.boolean import slopes, thresholds
 
@@ -73,16 +73,20 @@ def bound(norm, d, n=N):
     statement=r"\text{error of the chain} \le 4 T b(2, 1) = O(T)",
     assumptions=[r"n \text{ fixed}"],
     expect="refuted",
+    falls="reading",
+    consequence="The formulas are rebuilt. One network for all steps costs the chain a power of "
+    "T^(1/3) and a logarithm; it still beats one pass, whose bound grows like T^2.",
 )
 def linear():
     """With the norm of the network that makes all T steps, the bound of the chain is not linear.
 
     As `sharper.16.cot.norm` has it, |theta|^2 is of order T log^2 T, and b of order |theta|^(2/3),
-    so that 4 T b grows like T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: T^2.
+    so that 4 T b grows like T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: had it
+    been measured to grow like T^(4/3).
     """
     return rate(
         measure=lambda T: 4 * T * bound(chain_norm(T), 2),
-        at=LENGTHS, exponent=1, tolerance=0.2, control=dict(exponent=2.2),
+        at=LENGTHS, exponent=1, tolerance=0.2, control=alternative(4 / 3),
     )  # fmt: skip
 
 
@@ -95,12 +99,12 @@ def linear():
 def linear_repaired():
     """The growth with the logarithm taken off, at lengths where the scores outweigh the lookup.
 
-    With the norm of degree 2 and sparsity 1, as the proof has it, T log^(2/3) T. Control: T.
+    Control: with the norm of degree 2 and sparsity 1, as the proof has it, like T.
     """
-    measure = lambda T: 4 * T * bound(chain_norm(T), 2) / math.log(T + 1) ** (2 / 3)
+    of = lambda norm: lambda T: 4 * T * bound(norm(T), 2) / math.log(T + 1) ** (2 / 3)
     return rate(
-        measure=measure, at=(2**10, 2**12, 2**14, 2**16), exponent=4 / 3, tolerance=0.02,
-        control=dict(exponent=1),
+        measure=of(chain_norm), at=(2**10, 2**12, 2**14, 2**16), exponent=4 / 3, tolerance=0.02,
+        control=dict(measure=of(step_norm)),
     )  # fmt: skip
 
 
@@ -110,16 +114,19 @@ def linear_repaired():
     statement=r"4 b(T, 1) \text{ grows exponentially in } T",
     assumptions=[r"n, \delta \text{ fixed}"],
     expect="refuted",
+    falls="reading",
+    consequence="The paper's sentence is about the cores exp(K + n S / (4 C^2)), which compare as "
+    "printed (sharper.16.cot.cores); at a fixed confidence the bound itself is polynomial.",
 )
 def one_pass():
     """At a fixed confidence the bound on the error of one pass is polynomial, not exponential.
 
     log b would grow like T; its exponent in T falls towards 0. The cubes of norm and trace make b
-    grow like T^2. Control: like T^2.
+    grow like T^2. Control: had log b grown like T^(3/2).
     """
     return rate(
         measure=lambda T: math.log(4 * bound(pass_norm(T), T)),
-        at=LENGTHS, exponent=1, tolerance=0.2, control=dict(exponent=2),
+        at=LENGTHS, exponent=1, tolerance=0.2, control=alternative(1.5),
     )  # fmt: skip
 
 
@@ -132,11 +139,12 @@ def one_pass():
 def one_pass_repaired():
     """Norm and trace are cubic in the degree, so that b, at its best sigma, is quadratic.
 
-    One pass still has the worse bound, by a power of T: 2 against 4/3. Control: 4/3.
+    One pass still has the worse bound, by a power of T. Control: the chain's bound.
     """
     return rate(
         measure=lambda T: 4 * bound(pass_norm(T), T),
-        at=LENGTHS, exponent=2, tolerance=0.1, control=dict(exponent=4 / 3),
+        at=LENGTHS, exponent=2, tolerance=0.1,
+        control=dict(measure=lambda T: 4 * T * bound(chain_norm(T), 2)),
     )  # fmt: skip
 
 

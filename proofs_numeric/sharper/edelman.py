@@ -82,10 +82,11 @@ def comparison():
     statement=r"\min_{\sigma} \text{bound} = \Theta(n^{-1/3})",
 )
 def falls():
-    """The truncated bound falls like n to the power -1/3. Control: -1/2, that of the norm term."""
+    """The truncated bound falls like n to the power -1/3. Control: the norm term at sigma = 0.1."""
+    norms = lambda n: pacbayes.bound(0.0, pacbayes.gaussian_kl(norm(), 0.1), int(n), C).value
     return rate(
         measure=truncated, at=(10**6, 10**8, 10**10), exponent=-1 / 3, tolerance=0.01,
-        control=dict(exponent=-0.5),
+        control=dict(measure=norms),
     )  # fmt: skip
 
 

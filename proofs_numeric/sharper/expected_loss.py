@@ -18,6 +18,10 @@ from theorykit.checks.domains import inputs, interval, reals
     r"\tfrac 12 \epsilon^\top \nabla^2 L(\theta + \tau \epsilon) \epsilon",
     assumptions=[r"L(\theta) = 0,\ \nabla L(\theta) = 0"],
     expect="refuted",
+    falls="proof",
+    consequence="The theorem has another form that needs no Taylor point "
+    "(sharper.12.taylor.repaired); the bound keeps its shape, with the trace over smaller noise.",
+    mathematics=True,
 )
 def lagrange():
     """The Lagrange point need not exist once a ReLU unit flips, and some perturbations flip one.
@@ -61,6 +65,7 @@ def expected(function, theta, sigma):
     statement=r"E L(\theta + \epsilon) = L(\theta) + \tfrac 12 \int_0^{\sigma^2} "
     r"E \operatorname{tr} \nabla^2 L(\theta + \sqrt s\, \xi)\, ds, \quad \xi \sim N(0, I)",
     repairs="sharper.12.taylor.lagrange",
+    mathematics=True,
 )
 def heat():
     """The heat equation: the remainder is the mean of the trace over smaller perturbations.

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import experiment
+from theorykit.checks import alternative, experiment
 from theorykit.common.keys import seed_of
 
 
@@ -54,7 +54,7 @@ def grows(more, less):
     return experiment(
         measure=lambda key, progress, seed: (gaps(seed, **more) - gaps(seed, **less)).mean(1),
         at_least=0.0,
-        control=dict(at_most=0.0),
+        control=alternative(-0.15),
     )
 
 
@@ -65,7 +65,7 @@ def grows(more, less):
     tier="slow",
 )
 def degree():
-    """Degree 3 against degree 1, at sparsities 1, 3 and 8. Control: it does not grow."""
+    """Degree 3 against degree 1, at sparsities 1, 3 and 8. Control: had it fallen by 0.15."""
     return grows(dict(degree=3), dict(degree=1))
 
 
@@ -76,7 +76,7 @@ def degree():
     tier="slow",
 )
 def sparsity():
-    """Sparsity 8 against 1, at degrees 1, 2 and 3. Control: it does not grow."""
+    """Sparsity 8 against 1, at degrees 1, 2 and 3. Control: had it fallen by 0.15."""
     return grows(dict(sparsity=8), dict(sparsity=1))
 
 
@@ -183,6 +183,11 @@ def orders(seed, what, degree=None):
     ref="Sec. 2.2, Fig. 2 (b)",
     statement=r"\|\hat\theta\| < \|\theta^*\|",
     expect="refuted",
+    falls="reading",
+    consequence="Only that it was not reproduced: our networks are smaller, trained without "
+    "weight decay and dropout. Theorem 2 assumes domination and does not claim it.",
+    unrepaired="at degree 3 the trace is dominated (sharper.fig2.domination.trace); for the norm "
+    "none of our classes is.",
     tier="slow",
 )
 def norm():
@@ -209,12 +214,12 @@ def norm():
 def sharper_learned():
     """At degree 3 learned networks that interpolate are flatter than the construction.
 
-    At degree 1 they are sharper. Control: sharper.
+    At degree 1 they are sharper. Control: had they been twice as sharp.
     """
     return experiment(
         measure=lambda key, progress, seed: orders(seed, "trace", 3),
         at_least=0.0,
-        control=dict(at_most=0.0),
+        control=alternative(-0.3),
     )
 
 
@@ -227,7 +232,8 @@ def sharper_learned():
 def mechanism():
     """The nearest row's cosine with a component is larger than that with other sets of its size.
 
-    The difference of the means, a network, eight that are small enough to read. Control: smaller.
+    The difference of the means, a network, eight that are small enough to read. Control: had it
+    been smaller by 0.15.
     """
 
     def measure(key, progress):
@@ -236,7 +242,7 @@ def mechanism():
         found = sharper.examine(sharper.EXAMINATIONS["cpu"], Setting(seed=seed_of(key, 2**20)))
         return np.array([f.own.mean() - f.others.mean() for f in found if f.learned])
 
-    return experiment(measure=measure, at_least=0.0, control=dict(at_most=0.0))
+    return experiment(measure=measure, at_least=0.0, control=alternative(-0.15))
 
 
 @claim(
@@ -249,7 +255,7 @@ def mechanism():
 def perturbation():
     """At sigma = 0.01 the mean trace of 8 constructions has moved by less than a tenth.
 
-    T = 6, degree 2, sparsity 3, all 64 inputs, four draws each. Control: by more.
+    T = 6, degree 2, sparsity 3, all 64 inputs, four draws each. Control: had it been 0.12.
     """
 
     def measure(key, progress):
@@ -260,4 +266,4 @@ def perturbation():
         found = sharpness.perturbed(networks, x, sigmas=[0.01], key=key, draws=4)
         return np.abs(found.traces.mean(-1)[:, 0] / found.unperturbed - 1)
 
-    return experiment(measure=measure, at_most=0.1, control=dict(at_least=0.1))
+    return experiment(measure=measure, at_most=0.1, control=alternative(0.12))

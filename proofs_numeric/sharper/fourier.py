@@ -3,8 +3,11 @@
 import itertools
 from fractions import Fraction
 
+import numpy as np
+
 from theorykit import claim
 from theorykit.checks import exhaustive
+from theorykit.subjects import boolean
 
 
 def even(S, x):
@@ -39,6 +42,7 @@ def spans(indicator):
     ref="Eq. (1)",
     statement=r"f = \sum_S c_S \chi_S \text{ for unique } c_S, \quad \chi_S(x) = "
     r"[\textstyle\sum_{j \in S} x_j \text{ even}]",
+    mathematics=True,
 )
 def expansion():
     """The 2^T even-parity indicators are linearly independent, so every f has one expansion.
@@ -50,6 +54,32 @@ def expansion():
         predicate=spans(even),
         universe=range(1, 5),
         control=dict(predicate=spans(lambda S, x: 1 - even(S, x))),
+    )
+
+
+@claim(
+    "sharper.fourier.transform",
+    ref="Eq. (1), Appendix H",
+    statement=r"c_S = 2^{1 - T} \sum_x (-1)^{|x \cap S|} f(x) \ (S \ne \emptyset), \quad "
+    r"f = \sum_S c_S \chi_S",
+)
+def transform():
+    """What `boolean.expansion` finds by the fast transform gives back the table it came from.
+
+    All 256 tables of 3 bits with values 0 and 1. Control: the coefficients of the signs, halves of
+    these.
+    """
+
+    def predicate(table, scale=1.0):
+        found = boolean.expansion(np.array(table, float))
+        halved = boolean.Parities(3, found.sets, tuple(scale * c for c in found.coefficients))
+        return np.allclose(halved.table(), table, atol=1e-12)
+
+    return exhaustive(
+        predicate=predicate,
+        universe=list(itertools.product((0, 1), repeat=8)),
+        telling=lambda table: len(set(table)) > 1,
+        control=dict(predicate=lambda table: predicate(table, 0.5)),
     )
 
 
@@ -77,6 +107,10 @@ def functions():
     ref="Sec. 2.1",
     statement=r"c_i > 0 \text{ can be normalised so that } \mathbb{E} f = 0,\ \mathrm{Var} f = 1",
     expect="refuted",
+    falls="wording",
+    consequence="What can be centred are the signs 2 chi - 1, or f without its mean; degree and "
+    "sparsity are the same.",
+    mathematics=True,
 )
 def centred():
     """A sum of even-parity indicators with positive coefficients has mean C / 2, never 0.
@@ -95,6 +129,7 @@ def centred():
     ref="Sec. 2.1",
     statement=r"\mathbb{E} f = C / 2, \quad \mathrm{Var} f = \tfrac14 \sum_i c_i^2",
     repairs="sharper.fourier.centred",
+    mathematics=True,
 )
 def centred_repaired():
     """A quarter, so that variance 1 is a norm 2 of the coefficients, not the 1 of appendix K.

@@ -37,6 +37,7 @@ def failure(n, weight, delta, constant):
     statement=r"\Pr\big[\forall Q:\ E_Q L \le E_Q \hat L + \tfrac{KL(Q \| P) + \log(1/\delta)}"
     r"{\lambda} + \tfrac{\lambda C^2}{2n}\big] \ge 1 - \delta",
     assumptions=[r"E e^{t(\ell - E\ell)} \le e^{t^2 C^2 / 2}", r"\lambda \text{ fixed}"],
+    mathematics=True,
 )
 def pac_bayes():
     """The bound holds with its probability: all samples of a small problem, all posteriors.
@@ -70,9 +71,10 @@ def divergence():
 
     return identity(
         lhs=expected,
-        rhs=lambda theta, sigma: theta @ theta / (2 * sigma**2),
+        rhs=lambda theta, sigma: pacbayes.gaussian_kl(theta @ theta, sigma),
         over=inputs(theta=reals("k"), sigma=interval(lo=0.1, hi=3.0), k=(4,)),
-        control=dict(rhs=lambda theta, sigma: theta @ theta / (4 * sigma**2)),
+        traceable=False,
+        control=dict(rhs=lambda theta, sigma: pacbayes.gaussian_kl(theta @ theta, sigma) / 2),
     )
 
 
@@ -87,6 +89,7 @@ TERMS = dict(K=positive(), c=positive())  # K = KL + log 1/delta, c = C^2 / n
     ref="App. E.2",
     statement=r"\min_\lambda \tfrac{K}{\lambda} + \tfrac{\lambda C^2}{2n} = C \sqrt{2K/n}, \quad "
     r"\lambda = \sqrt{2nK} / C,\ K = KL + \log \tfrac 1 \delta",
+    mathematics=True,
 )
 def weight():
     """The closed form is no more than the value at any weight, and equal at its own.
@@ -109,6 +112,7 @@ def weight():
     ref="App. E.2, E.3",
     statement=r"\min_\sigma \tfrac{\sigma^2}{2} H + \tfrac{C \|\theta\|}{\sigma \sqrt n} = "
     r"\tfrac 32 H^{1/3} (C \|\theta\| / \sqrt n)^{2/3}, \quad \sigma^3 = C\|\theta\|/(\sqrt n H)",
+    mathematics=True,
 )
 def sigma():
     """The optimum over sigma of the truncated bound; it falls with n to the power -1/3.
@@ -166,6 +170,11 @@ def numeric():
     statement=r"\text{the condition on } \ell(\theta, x) \text{ for the one learned } \theta "
     r"\text{ suffices}",
     expect="refuted",
+    falls="reading",
+    consequence="The condition has to hold for every network of the posterior, or per "
+    "network as in "
+    "sharper.4.lower_tail; Theorem 2 stands with it.",
+    mathematics=True,
 )
 def constant():
     """The constant of the learned network, taken for that of its whole posterior, breaks the bound.
@@ -194,6 +203,7 @@ def constant():
     statement=r"E e^{t(E\ell - \ell)} \le e^{t^2 E[\ell^2] / 2}, \quad t \ge 0",
     assumptions=[r"\ell \ge 0"],
     repairs="sharper.2.bound.constant",
+    mathematics=True,
 )
 def lower_tail():
     """What the bound needs of a loss that is not negative: C^2 = E l^2 serves, bounded or not.

@@ -76,6 +76,9 @@ def norm():
     ref="Appendix D (1)",
     statement=r"\|\partial_{F_2} T\|^2 > \|\partial_{F_1} T\|^2 + \|\partial_b T\|^2",
     expect="refuted",
+    falls="reading",
+    consequence="The bounds of Theorem 14 that the sentence rests on are lost; measured, the first "
+    "layer's gradients are the larger, and one factor still lowers both (sharper.D.both.repaired).",
 )
 def heavier():
     """To the norm the second layer contributes more, as printed; to the gradients the first does.
@@ -97,11 +100,36 @@ def heavier():
 
 
 @claim(
+    "sharper.D.heavier.repaired",
+    ref="Appendix D (1)",
+    statement=r"\|F_2\|^2 > \|F_1\|^2 + \|b\|^2, \quad \|\partial_{F_2} T\|^2 < "
+    r"\|\partial_{F_1} T\|^2 + \|\partial_b T\|^2 \quad (d \ge 2)",
+    repairs="sharper.D.heavier",
+)
+def heavier_repaired():
+    """In norm the second layer is the heavier, in gradient the first. Control: in gradient too."""
+
+    def build(case):
+        return parts(boolean.transformer(boolean.random(*case, seed=1)))
+
+    return construction(
+        build=build,
+        has=lambda found: found[1] > found[0] and found[3] < found[2],
+        cases=[(5, 2, 4), (5, 3, 5), (8, 4, 8)],
+        control=dict(has=lambda found: found[1] > found[0] and found[3] > found[2]),
+    )
+
+
+@claim(
     "sharper.D.both",
     ref="Appendix D (1)",
     statement=r"\exists \lambda:\ \|\theta_\lambda\| < \|\theta\| \text{ and } "
     r"\mathrm{tr} \nabla^2 L(\theta_\lambda) < \mathrm{tr} \nabla^2 L(\theta)",
     expect="refuted",
+    falls="proof",
+    consequence="At degree 1 one factor does not lower both; from degree 2 on it does, at "
+    "the sizes "
+    "tried, so that the construction is not optimal there.",
 )
 def both():
     """One lambda lowers both from degree 2 on; not at degree 1 with many parities.

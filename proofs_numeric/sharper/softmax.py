@@ -40,6 +40,7 @@ def lemma15(constant, smaller, **options):
     "sharper.15.softmax",
     ref="Lemma 15",
     statement=r"\|X^T J X v\|_2 \le 2 \|X\|_{2, \infty} \|X v\|_\infty",
+    mathematics=True,
 )
 def softmax_bound():
     """What a softmax attention can do to a value, rebuilt with the constant 2. Control: 0.9."""
@@ -51,6 +52,7 @@ def softmax_bound():
     ref="Lemma 15",
     statement=r"\|X^T J X v\|_2 \le \|X\|_{2, \infty} \|X v\|_\infty",
     repairs="sharper.15.softmax",
+    mathematics=True,
 )
 def softmax_bound_sharp():
     """1 is enough: J u has the 1-norm sum_i a_i |u_i - mean|, at most the largest |u_i|.
@@ -68,6 +70,7 @@ PAIRS = inputs(S=reals("T"), R=reals("T"), T=(2, 5, 16))
     "sharper.29.jacobian",
     ref="Theorem 29, Lemma A.6 of Edelman et al.",
     statement=r"\|\mathrm{diag}(a) - a a^T\|_1 \le 2",
+    mathematics=True,
 )
 def jacobian_norm():
     """The 1-norm of the Jacobian is at most 2. Control: 0.45."""
@@ -86,6 +89,7 @@ def jacobian_norm():
     ref="Theorem 29, Lemma A.6 of Edelman et al.",
     statement=r"\|\mathrm{diag}(a) - a a^T\|_1 = \max_j 2 a_j (1 - a_j) \le \tfrac12",
     repairs="sharper.29.jacobian",
+    mathematics=True,
 )
 def jacobian_norm_sharp():
     """1/2, met by any weight of 1/2. Control: 0.45."""
@@ -115,6 +119,7 @@ def lipschitz(constant, smaller):
     "sharper.29.softmax",
     ref="Lemma 27, Lemma A.6 of Edelman et al.",
     statement=r"\|\mathrm{softmax}(S) - \mathrm{softmax}(R)\|_1 \le 2 \|S - R\|_\infty",
+    mathematics=True,
 )
 def softmax_lipschitz():
     """Weights move by at most twice what scores do. Control: 0.9."""
@@ -126,6 +131,7 @@ def softmax_lipschitz():
     ref="Lemma 27, Lemma A.6 of Edelman et al.",
     statement=r"\|\mathrm{softmax}(S) - \mathrm{softmax}(R)\|_1 \le \|S - R\|_\infty",
     repairs="sharper.29.softmax",
+    mathematics=True,
 )
 def softmax_lipschitz_sharp():
     """Once is enough, as in Lemma 15. Control: 0.95."""
@@ -148,6 +154,7 @@ def change(constant, smaller):
     "sharper.29.perturbed",
     ref="Theorem 29",
     statement=r"\|\tilde J - J\|_1 \le 3 \|\tilde a - a\|_1",
+    mathematics=True,
 )
 def jacobian_change():
     """Diag and outer product apart, 1 and 2; rebuilt. Control: 0.9."""
@@ -159,6 +166,7 @@ def jacobian_change():
     ref="Theorem 29",
     statement=r"\|\tilde J - J\|_1 \le \|\tilde a - a\|_1",
     repairs="sharper.29.perturbed",
+    mathematics=True,
 )
 def jacobian_change_sharp():
     """1 is enough, by the derivative along the line between the weights.
