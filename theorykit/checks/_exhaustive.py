@@ -6,7 +6,7 @@ from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
-from theorykit.checks._exactness import exact_value, inexact
+from theorykit.checks._exactness import Exactness
 from theorykit.results import Certificate, Evidence, Outcome, Verdict, Witness
 
 
@@ -18,8 +18,9 @@ class Exhaustive(Check):
     returns one (so that it can be walked again for the control). The witness is the first member
     that fails: let the universe go from small to large.
 
-    Where members are integers, fractions and text, and the predicate's code shows that it works
-    with nothing else, no float is involved and the evidence is `certified`.
+    Where members are integers, fractions and text (or objects of the claim's package that are made
+    of them), and the predicate works with nothing else, no float is involved and the evidence is
+    `certified`. Otherwise the outcome says in which line a float comes in.
     """
 
     predicate: Callable[[Any], Any]
@@ -37,11 +38,18 @@ class Exhaustive(Check):
                 "the universe is an iterator, which can be walked once only; "
                 "give a list, or a function that returns an iterable."
             )
-        count, rounds = 0, inexact(self.predicate)
+        exactness = Exactness(self.predicate)
+        with exactness.running():
+            found = self._walk(members, total, exactness, trial)
+        return _graded(found, exactness.reason)
+
+    def _walk(
+        self, members: Iterable[Any], total: int | None, exactness: Exactness, trial: Trial
+    ) -> Outcome:
+        count = 0
         for member in members:
             count += 1
-            if not rounds and not exact_value(member):
-                rounds = f"member number {count} is no integer or fraction"
+            exactness.member(member, count)
             answer = self.predicate(member)
             if answer is None:
                 raise ClaimError(f"the predicate returned None, not a truth value, at {member!r}.")
@@ -51,13 +59,12 @@ class Exhaustive(Check):
                     raise ClaimError(unsteady("the predicate", how))
                 witness = Witness(f"member = {member!r}")
                 note = f"Member number {count} fails."
-                refuted = Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)
-                return _graded(refuted, rounds)
+                return Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)
             if total:
                 trial.progress(count / total)
         if not count:
             raise ClaimError("the universe is empty, so nothing was checked.")
-        return _graded(Outcome(Verdict.holds, self.evidence, count), rounds)
+        return Outcome(Verdict.holds, self.evidence, count)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Walk the universe again."""
@@ -72,7 +79,7 @@ class Exhaustive(Check):
 def _graded(found: Outcome, rounds: str) -> Outcome:
     """Return the outcome graded `certified` if nothing in it rounds."""
     if rounds:
-        return found
+        return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
     how = "Every member was looked at, in integers and fractions only."
     if found.verdict == Verdict.refuted:
         how = "The member fails in integers and fractions only."
