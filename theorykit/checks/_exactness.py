@@ -18,6 +18,7 @@ import itertools
 import operator
 import re
 import string
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -31,8 +32,8 @@ _PLAIN = {int, bool, str, bytes, Fraction, type(None), range, type(Ellipsis), ty
 _BUILTIN = {
     *_PLAIN, tuple, list, set, frozenset, dict, object, type, super, property, bytearray, slice,
     staticmethod, classmethod, map, filter, zip, enumerate, reversed, types.FunctionType,
-    types.MappingProxyType, collections.deque, collections.defaultdict, collections.OrderedDict,
-    operator.itemgetter, functools.partial,
+    types.MappingProxyType, types.GenericAlias, collections.deque,
+    collections.defaultdict, collections.OrderedDict, operator.itemgetter, functools.partial,
 }  # fmt: skip
 _ROUNDING = {
     "float", "complex", "eval", "exec", "compile", "__import__", "open", "input", "globals",
@@ -49,7 +50,7 @@ _EXACT = {
 }  # fmt: skip
 _INEXACT = {"operator": {"truediv", "itruediv", "pow", "ipow", "methodcaller", "attrgetter"}}
 _MODULES = {
-    "itertools", "fractions", "operator", "collections", "string", "heapq", "bisect", "re",
+    "itertools", "fractions", "operator", "collections", "heapq", "bisect", "re",
     "dataclasses", "enum", "typing", "abc", "numbers", "reprlib", "contextlib",
 }  # fmt: skip
 _NAMES = {
@@ -67,9 +68,11 @@ _ASIDE = {
 }  # fmt: skip
 _SLOTS = (
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType,
-    types.MethodDescriptorType, types.ClassMethodDescriptorType, type(collections.namedtuple("_", "x").x),
+    types.MethodDescriptorType, types.ClassMethodDescriptorType,
+    type(collections.namedtuple("_", "x").x),
 )  # fmt: skip
 _SAFE_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[diouxXcrsa%]")
+_FLOAT_FIELD = re.compile(r"\{[^{}]*:[^{}]*[eEfFgGn%]\}")
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE"}
 _LIMIT = 100_000  # values that are looked at before a predicate is too large to read
 
@@ -82,7 +85,7 @@ def exact_value(value: Any) -> bool:
     """Whether a value is made of integers, fractions, truth values and text."""
     kind = type(value)
     if kind in _PLAIN:
-        return kind is not str or "%" not in value or _written_exactly(value)
+        return kind is not str or not ("%" in value or "{" in value) or _written_exactly(value)
     if kind in (tuple, list, set, frozenset):
         return all(map(exact_value, value))
     if kind is dict:
@@ -103,8 +106,12 @@ class Exactness:
 
     def member(self, member: Any, number: int) -> None:
         """Look at a member before the predicate is run at it."""
-        if not self.reason and not exact_value(member):
-            self._try(lambda: self._reader.read(member, f"member number {number}"))
+        if not self.reason and type(member) is not int:
+            self._try(lambda: self._member(member, number))
+
+    def _member(self, member: Any, number: int) -> None:
+        if not exact_value(member):
+            self._reader.read(member, f"member number {number}")
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -122,6 +129,8 @@ class Exactness:
             read()
         except Rounds as found:
             self.reason = str(found)
+        except Exception as error:  # an object that cannot be looked at costs the grade alone
+            self.reason = f"what the predicate reaches cannot be read ({type(error).__name__})"
 
 
 class _Reader:
@@ -160,11 +169,11 @@ class _Reader:
         waiting = [(value, where)]
         while waiting:
             value, where = waiting.pop()
-            if type(value) in _PLAIN and exact_value(value):
-                continue
             if id(value) in self.seen:
                 continue
             self.seen[id(value)] = value
+            if exact_value(value):
+                continue
             if len(self.seen) > _LIMIT:
                 raise Rounds(f"{where} holds too much to be read")
             waiting.extend(self.within(value, where))
@@ -179,6 +188,8 @@ class _Reader:
             yield from self.function(value, where)
         elif isinstance(value, functools._lru_cache_wrapper):
             self.caches.append(value)
+            if self.put:
+                value.cache_clear()
             yield value.__wrapped__, where
         elif isinstance(value, functools.partial):
             yield value.func, where
@@ -203,9 +214,11 @@ class _Reader:
         elif isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
             _named(value.__name__, where)
             yield value.__objclass__, where
-        elif isinstance(value, _SLOTS):
-            return
-        elif type(value) is types.GenericAlias or type(value).__module__ == "typing":
+        elif (
+            isinstance(value, _SLOTS)
+            or type(value) is types.GenericAlias
+            or type(value).__module__ == "typing"
+        ):
             return
         else:
             yield from self.object(value, where)
@@ -269,6 +282,8 @@ class _Reader:
                 self.guards[f] = code
                 if self.put is not None:
                     self._install(f)
+        for name, value in vars(f).items():
+            yield value, f"{name} of {_at(f.__code__)}"
         for values in (f.__defaults__ or (), (f.__kwdefaults__ or {}).values()):
             for value in values:
                 yield value, f"a default of {_at(f.__code__)}"
@@ -326,7 +341,8 @@ def _loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], i
         say = lambda kind, name, path=(), line=line, before=None: found.append(
             (kind, name, before, path, line)
         )
-        previous = steps[i - 1].argval if i and steps[i - 1].opname == "LOAD_CONST" else None
+        alone = i and steps[i - 1].opname == "LOAD_CONST" and not step.is_jump_target
+        previous = steps[i - 1].argval if alone else None
         after = tuple(
             itertools.takewhile(
                 bool,
@@ -352,8 +368,8 @@ def _loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], i
             case "BINARY_OP" if step.argrepr in ("/", "/=", "**", "**="):
                 say(
                     "rounds",
-                    f"uses {step.argrepr}, and its source, by which it would be watched, is "
-                    "not to be found",
+                    f"uses {step.argrepr}, which is not watched there: the source is not to be "
+                    "found, or it changes a part of something in place",
                 )
             case "FORMAT_VALUE" | "FORMAT_WITH_SPEC" if (
                 step.opname == "FORMAT_WITH_SPEC" or (step.arg or 0) & 4
@@ -390,8 +406,8 @@ def _why(value: Any) -> str:
 
 
 def _written_exactly(text: str) -> bool:
-    """Whether no `%` in a text can write a float."""
-    return "%" not in _SAFE_PERCENT.sub("", text)
+    """Whether no `%`, and no field in braces, can write a float."""
+    return "%" not in _SAFE_PERCENT.sub("", text) and not _FLOAT_FIELD.search(text)
 
 
 def _formats_exactly(text: str) -> bool:
@@ -448,9 +464,14 @@ def _home(predicate: Any) -> str:
         if inner is None:
             break
         predicate = inner
-    module = getattr(predicate, "__module__", None) or type(predicate).__module__ or ""
-    if isinstance(predicate, types.FunctionType):
-        module = predicate.__globals__.get("__name__", "")
-    top = module.partition(".")[0]
-    standard = top in _MODULES | set(_EXACT) or top == "builtins"
-    return "" if standard else top
+    if not isinstance(predicate, types.FunctionType):
+        return "" if _foreign(type(predicate)) else type(predicate).__module__.partition(".")[0]
+    top = predicate.__globals__.get("__name__", "").partition(".")[0]
+    return "" if top in _FOREIGN else top
+
+
+_FOREIGN = {*sys.stdlib_module_names, "numpy", "jax", "jaxlib", "scipy"} - {"__main__"}
+
+
+def _foreign(value: type) -> bool:
+    return value.__module__.partition(".")[0] in _FOREIGN

@@ -76,12 +76,12 @@ GUARDED_POWER = _call_power
 
 
 class _Guarding(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         name = {ast.Div: "/", ast.Pow: "**"}.get(type(node.op))
         return _call(name, node, [node.left, node.right]) if name else node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
         name = {ast.Div: "/", ast.Pow: "**"}.get(type(node.op))
         if not name or not isinstance(node.target, ast.Name):
@@ -90,7 +90,7 @@ class _Guarding(ast.NodeTransformer):
         made = _call(name, node, [old, node.value])
         return ast.copy_location(ast.Assign([node.target], made), node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "pow":
             return _call("pow", node, [node.func, *node.args], node.keywords)

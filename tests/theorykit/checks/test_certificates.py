@@ -16,7 +16,6 @@ import pytest
 from theorykit import replay
 from theorykit.certify import exact
 from theorykit.checks import as_polynomials, exhaustive, identity, inequality, on_box
-
 from theorykit.checks.domains import choices, inputs, interval, psd, reals
 from theorykit.claims import claim
 from theorykit.results import Certificate, Evidence, Result, Verdict
