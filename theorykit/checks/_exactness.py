@@ -69,7 +69,7 @@ _ASIDE = {
 _SLOTS = (
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType,
     types.MethodDescriptorType, types.ClassMethodDescriptorType,
-    type(collections.namedtuple("_", "x").x),
+    type(vars(collections.namedtuple("_", "x"))["x"]),
 )  # fmt: skip
 _SAFE_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[diouxXcrsa%]")
 _FLOAT_FIELD = re.compile(r"\{[^{}]*:[^{}]*[eEfFgGn%]\}")

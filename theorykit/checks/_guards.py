@@ -7,6 +7,7 @@ did, and reports in the thread that watches.
 
 import ast
 import contextlib
+import dis
 import functools
 import linecache
 import sys
@@ -25,7 +26,8 @@ _watched = threading.local()
 def watching() -> Iterator[list[str]]:
     """Collect what guarded operations of this thread report: the first float, with its line."""
     before = getattr(_watched, "seen", None)
-    _watched.seen = seen = []
+    seen: list[str] = []
+    _watched.seen = seen
     try:
         yield seen
     finally:
@@ -102,22 +104,16 @@ def _call(name: str, at: ast.AST, args: list[Any], keywords: list[Any] | None = 
     return ast.copy_location(ast.Call(mark, args, keywords or []), at)
 
 
+@functools.lru_cache(maxsize=4096)
 def unguarded(code: types.CodeType) -> bool:
     """Whether a code object, or one inside it, divides or raises to a power."""
-    return _unguarded(code)
-
-
-@functools.lru_cache(maxsize=4096)
-def _unguarded(code: types.CodeType) -> bool:
-    import dis
-
     return (
         "pow" in code.co_names
         or any(
             step.opname == "BINARY_OP" and step.argrepr in ("/", "/=", "**", "**=")
             for step in dis.get_instructions(code)
         )
-        or any(_unguarded(c) for c in code.co_consts if isinstance(c, types.CodeType))
+        or any(unguarded(c) for c in code.co_consts if isinstance(c, types.CodeType))
     )
 
 
