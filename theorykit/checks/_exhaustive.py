@@ -9,7 +9,7 @@ from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
-from theorykit.checks._exactness import exact_value, inexact
+from theorykit.checks._exactness import Exactness
 from theorykit.results import (
     Certificate,
     Evidence,
@@ -38,8 +38,9 @@ class Exhaustive(Check):
     inconclusive. `whole`: whether the universe is all that the statement is about, so that a
     certificate covers all of it; else it covers the printed sizes.
 
-    Where members are integers, fractions and text, and the predicate's code shows that it works
-    with nothing else, no float is involved and the evidence is `certified`.
+    Where members are integers, fractions and text (or objects of the claim's package that are made
+    of them), and the predicate works with nothing else, no float is involved and the evidence is
+    `certified`. Otherwise the outcome says in which line a float comes in.
     """
 
     predicate: Callable[[Any], Any]
@@ -59,13 +60,20 @@ class Exhaustive(Check):
                 "the universe is an iterator, which can be walked once only; "
                 "give a list, or a function that returns an iterable."
             )
-        count, telling, rounds = 0, 0, inexact(self.predicate)
         if trial.is_control:
             return self._neighbour(members)
+        exactness = Exactness(self.predicate)
+        with exactness.running():
+            found = self._walk(members, total, exactness, trial)
+        return self._graded(found, exactness.reason)
+
+    def _walk(
+        self, members: Iterable[Any], total: int | None, exactness: Exactness, trial: Trial
+    ) -> Outcome:
+        count = telling = 0
         for member in members:
             count += 1
-            if not rounds and not exact_value(member):
-                rounds = f"member number {count} is no integer or fraction"
+            exactness.member(member, count)
             telling += self.telling is not None and bool(self.telling(member))
             if not self._holds(member):
                 if bool(self.predicate(member)):
@@ -73,16 +81,14 @@ class Exhaustive(Check):
                     raise ClaimError(unsteady("the predicate", how))
                 witness = Witness(f"member = {member!r}")
                 note = f"Member number {count} fails."
-                refuted = Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)
-                return self._graded(refuted, rounds)
+                return Outcome(Verdict.refuted, self.evidence, count, note, witness=witness)
             if total:
                 trial.progress(count / total)
         if not count:
             raise ClaimError("the universe is empty, so nothing was checked.")
         told = None if self.telling is None else telling
         resolution = of_members(0, 0, told, count)
-        held = Outcome(Verdict.holds, self.evidence, count, resolution=resolution)
-        return self._graded(held, rounds)
+        return Outcome(Verdict.holds, self.evidence, count, resolution=resolution)
 
     def controlled(self) -> Check | None:
         """Return the false neighbour; refuse one that does not look at its member."""
@@ -118,7 +124,7 @@ class Exhaustive(Check):
     def _graded(self, found: Outcome, rounds: str) -> Outcome:
         """Return the outcome graded `certified` if nothing in it rounds."""
         if rounds:
-            return found
+            return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
         how = "Every member was looked at, in integers and fractions only."
         scope = Scope.whole if self.whole else Scope.sizes
         if found.verdict == Verdict.refuted:

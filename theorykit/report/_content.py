@@ -229,7 +229,7 @@ class Content:
         """What a table is too short for.
 
         Every refutation, then every other verdict that has a reason, then what holds without the
-        proof that was asked for.
+        proof that it might have had.
         """
         undecided = (Verdict.inconclusive, Verdict.error)
         of = lambda *verdicts: [e for e in self.entries if e.result.verdict in verdicts]

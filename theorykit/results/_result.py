@@ -31,8 +31,9 @@ class Outcome:
     **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
     inputs, members or replicates were tried; `note`, one sentence; `measured`, the number that
     the check ends with, None if it only counted; `witness` of a refutation; `certificate`, if the
-    evidence is certified; `unproved`, why a proof that was asked for did not come about;
-    `resolution`, how small a change of a statement that holds would have been noticed.
+    evidence is certified; `unproved`, why a proof that was asked for did not come about, or what
+    keeps an exhaustive check from being certified; `resolution`, how small a change of a statement
+    that holds would have been noticed.
     """
 
     verdict: Verdict
@@ -86,7 +87,7 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """The note, and why a proof that was asked for did not come about."""
+        """The note, and why there is no proof where there might have been one."""
         return f"{self.note} {self.outcome.unproved}".strip()
 
     @property

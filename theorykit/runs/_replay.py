@@ -77,5 +77,5 @@ def _prove(claim: Claim, check: Any) -> str:
     proof = check.proof_alone(Trial(jax.random.key(0)))
     if proof is None:
         raise ValueError(f"{claim.id} has no proof to repeat; give it a point.")
-    said = proof.unproved or f"{proof.verdict}, {proof.evidence.name}. {proof.note}"
+    said = f"{proof.verdict}, {proof.evidence.name}. {proof.note} {proof.unproved}"
     return f"{claim.id}: {' '.join(said.split())}"

@@ -66,7 +66,7 @@ def test_exhaustive_walks_every_member(trial):
     walked = dataclasses.replace(trial, progress=shares.append)
     found = exhaustive(predicate=lambda n: n**2 >= n, universe=range(100)).test(walked)
     assert (found.verdict, found.cases) == (Verdict.holds, 100)
-    assert found.evidence == Evidence.exhaustive
+    assert found.evidence == Evidence.certified
     assert shares[-1] == 1.0
 
 
