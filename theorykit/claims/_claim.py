@@ -24,7 +24,8 @@ class Claim:
     **Fields:** `id`, such as `capture.E1.first_derivative`; `paper` and `ref`, where it is
     printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
     verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
-    repairs; `build`, the function that makes the check.
+    repairs; `mathematics`, whether its statement is of mathematics alone, and need run nothing that
+    the project implements; `build`, the function that makes the check.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Claim:
     words: str
     repairs: str | None
     build: Callable[[], "Check"]
+    mathematics: bool = False
 
     @property
     def place(self) -> str:
@@ -54,6 +56,12 @@ class Claim:
         """Whether its id is enough to find it: a known paper has it, and no file of the user's."""
         return papers.holder(self.build.__module__) is not None
 
+    @property
+    def home(self) -> str:
+        """The top-level package of the distribution that it is of, if that has a paper."""
+        root = self.build.__module__.partition(".")[0]
+        return root if self.is_installed else ""
+
     def json(self) -> dict[str, Any]:
         """Return the claim without its check as a JSON object."""
         return {
@@ -66,6 +74,7 @@ class Claim:
             "expected": self.expect.value,
             "tier": self.tier,
             "repairs": self.repairs,
+            "mathematics": self.mathematics,
         }
 
     def source(self) -> str | None:
@@ -82,7 +91,7 @@ class Claim:
         with the verdict `error`.
         """
         start = time.perf_counter()
-        found = attempt(self.id, self.build, self.place, seed, progress)
+        found = attempt(self.id, self.build, self.place, seed, progress, self.home)
         verdict, note = found.weighed()
         return Result(
             id=self.id,
@@ -96,6 +105,8 @@ class Claim:
             note=note,
             seconds=time.perf_counter() - start,
             check=found.tried,
+            ran=found.ran,
+            mathematics=self.mathematics,
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:

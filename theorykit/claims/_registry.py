@@ -85,6 +85,7 @@ def claim(
     tier: str = "fast",
     paper: str | None = None,
     repairs: str | None = None,
+    mathematics: bool = False,
 ) -> Callable[[Callable[[], "Check"]], Claim]:
     r"""Register a claim; decorates a function without arguments that returns its check.
 
@@ -93,9 +94,11 @@ def claim(
 
     **Arguments:** `id`: its first part names the paper unless `paper` does; `<id>.repaired`
     repairs `<id>` unless `repairs` says otherwise; `expect`: the recorded verdict, "holds",
-    "refuted" or "inconclusive"; `tier`: "fast" or "slow".
+    "refuted" or "inconclusive"; `tier`: "fast" or "slow"; `mathematics`: whether the statement is
+    of mathematics alone, so that its check need not run anything that the project implements.
 
-    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect` or `tier`.
+    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect`, `tier` or
+    `mathematics`.
     """
     if not isinstance(id, str) or not id:
         raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
@@ -105,6 +108,8 @@ def claim(
         )
     if tier not in TIERS:
         raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
+    if not isinstance(mathematics, bool):
+        raise ValueError(f"claim {id}: mathematics is True or False, not {mathematics!r}.")
     if isinstance(assumptions, str):
         assumptions = (assumptions,)
     if repairs is None and id.endswith(".repaired"):
@@ -124,6 +129,7 @@ def claim(
             words=" ".join((build.__doc__ or "").split()),
             repairs=repairs,
             build=build,
+            mathematics=mathematics,
         )
         REGISTRY.add(made)
         return made

@@ -39,7 +39,9 @@ class Outcome:
 class Result:
     """A claim's outcome, with the verdict of its control and the verdict that was expected.
 
-    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried.
+    **Fields:** those of the claim and its outcome; `check`, one line that says what was tried;
+    `ran`, the project's public functions that the check ran, by their dotted names;
+    `mathematics`, whether the claim says that its statement is of mathematics alone.
     """
 
     id: str
@@ -53,6 +55,8 @@ class Result:
     note: str = ""
     seconds: Seconds = 0.0
     check: str = ""
+    ran: tuple[str, ...] = ()
+    mathematics: bool = False
 
     @property
     def moved(self) -> bool:
