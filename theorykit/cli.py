@@ -1,4 +1,4 @@
-"""The command line: `theorykit verify`, `list`, `show`, `report`, `schema` and `experiment`."""
+"""The command line: `theorykit verify`, `list`, `show`, `report`, `experiment` and so on."""
 
 import contextlib
 import enum
@@ -217,6 +217,70 @@ def _experiment(
     if run is not None:
         out.print(f"{run / 'finding.json'}, {run / 'figure.png'}", markup=False)
     return 0
+
+
+@app.command("audit")
+def _audit(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATTERN or FILE]...",
+            help="Names of functions, with * and ?; ids of claims; files of claims to ask.",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option(metavar="DIR", help="Keep what is found here; go on where it stopped.")
+    ] = Path("audit"),
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Plant as many faults; all without it.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The sample is a function of it.")] = 0,
+    budget: Annotated[
+        float | None, typer.Option(min=0.0, metavar="MINUTES", help="Stop after this long.")
+    ] = None,
+    tests: Annotated[Path, typer.Option(metavar="DIR", help="The folder of tests.")] = Path(
+        "tests"
+    ),
+    run: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A run folder: ask claims that ran there.")
+    ] = None,
+    equivalent: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Faults that change nothing, in TOML.")
+    ] = None,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+    ] = None,
+) -> int:
+    """Plant small faults in functions, one at a time; exit 0 if tests or claims notice all."""
+    from theorykit.audit import audit
+
+    writable(json_file)
+    names = patterns or ["theorykit.*"]
+    files = [n for n in names if n.endswith(".py")]
+    err = report.console(stderr=True)
+    found = audit(
+        [n for n in names if n not in files] or ["theorykit.*"],
+        sample=sample,
+        seed=seed,
+        budget=budget,
+        folder=folder,
+        tests=tests,
+        run=run,
+        files=files,
+        equivalent=equivalent,
+        say=lambda line: err.print(line, markup=False),
+    )
+    out = report.console(stderr=json_file == "-")
+    out.print(report.rows(found.rows))
+    for miss in found.missed:
+        out.print(f"\n{miss.fault.place}  {miss.fault.kind}, missed", markup=False)
+        out.print(miss.fault.diff(), markup=False)
+    for problem in found.problems:
+        message(problem)
+    if found.left:
+        message(f"{found.left} faults are not planted yet; the same command goes on with them.")
+    write_json(found.json(), json_file)
+    return int(bool(found.missed))
 
 
 @app.command("schema")

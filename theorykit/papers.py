@@ -83,11 +83,11 @@ class Paper:
     @property
     def is_shipped(self) -> bool:
         """Whether the paper is one of `theorykit.proofs_numeric`."""
-        return _within(self.claims, SHIPPED)
+        return within(self.claims, SHIPPED)
 
     def holds(self, module: str) -> bool:
         """Return whether the module of this dotted name is the paper's package or inside it."""
-        return bool(self.claims) and _within(module, self.claims)
+        return bool(self.claims) and within(module, self.claims)
 
 
 @functools.cache
@@ -151,7 +151,8 @@ def _placed(paper: Paper, module: str) -> Paper:
     return dataclasses.replace(paper, claims=package or module)
 
 
-def _within(module: str, package: str) -> bool:
+def within(module: str, package: str) -> bool:
+    """Return whether a module is this package, or inside it, by their dotted names."""
     return module == package or module.startswith(package + ".")
 
 

@@ -235,6 +235,37 @@ def test_list_and_show(command, quick):
     assert "no result of this claim as it is now" in command("show", "q.one", "quick.py")[1]
 
 
+RUNS = """
+from theorykit import claim, pacbayes
+from theorykit.checks import exhaustive
+
+def check(predicate):
+    false = dict(predicate=lambda n: n > 9)
+    return exhaustive(predicate=predicate, universe=range(1, 3), control=false)
+
+claim("q.runs")(lambda: check(lambda n: pacbayes.gaussian_kl(1.0, float(n)) > 0))
+claim("q.none")(lambda: check(lambda n: n > 0))
+claim("q.pure", mathematics=True)(lambda: check(lambda n: n > 0))
+"""
+
+
+def test_what_a_claim_ran_is_shown(command, quick):
+    quick.write_text(RUNS)
+    code, out, _ = command("verify", "quick.py", "--run", "run")
+    assert code == 0
+    assert "3 claims: 3 holds; all as recorded. Of them 1 ran theorykit's functions." in out
+    said = {
+        "q.runs": "Ran: theorykit.pacbayes.gaussian_kl",
+        "q.none": "Ran: none of theorykit's functions, and it does not say that it is",
+        "q.pure": "Ran: none of theorykit's functions: it is of mathematics alone",
+    }
+    command("report", "run", "--html", "page")
+    page = (quick.parent / "page" / "index.html").read_text().replace("<wbr>", "")
+    for id, words in said.items():
+        assert words in command("show", id, "quick.py")[1]
+        assert words.removeprefix("Ran: ").replace("'", "&#39;") in page.replace("&#x27;", "&#39;")
+
+
 def test_a_last_result_of_another_version_is_none(command, quick, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     command("verify", "quick.py")

@@ -29,7 +29,8 @@ def compile_for(
 
     **Raises:** `ClaimError` if it does.
     """
-    traced = jax.jit(function).trace(*arguments)
+    # A new function, so that JAX traces it whatever it has traced before: what runs is on record.
+    traced = jax.jit(functools.partial(function)).trace(*arguments)
     if twice:
         again = jax.jit(functools.partial(function)).trace(*arguments)
         if not alike(traced.jaxpr, again.jaxpr):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from theorykit.claims._ran import Recording
 from theorykit.common.errors import explain
 from theorykit.results import Outcome, Resolution, Scope, Verdict
 
@@ -23,7 +24,8 @@ class Attempt:
 
     **Fields:** `outcome` of its check; `fallen`, that of its control, None if it has none or the
     check failed before; `tried`, one line that says what was tried; `failed`, why the control could
-    not be tried; `resolution`, how small a change of the statement the two would have noticed.
+    not be tried; `resolution`, how small a change of the statement the two would have noticed;
+    `ran`, the project's public functions that the check ran.
     """
 
     outcome: Outcome
@@ -31,6 +33,7 @@ class Attempt:
     tried: str = ""
     failed: str = ""
     resolution: Resolution | None = None
+    ran: tuple[str, ...] = ()
 
     @property
     def control(self) -> Verdict | None:
@@ -75,13 +78,14 @@ class Attempt:
 
 
 def attempt(
-    id: str, build: Callable[[], "Check"], place: str, seed: int, progress: Progress
+    id: str, build: Callable[[], "Check"], place: str, seed: int, progress: Progress, home: str = ""
 ) -> Attempt:
     """Try to break a claim, then its control.
 
     Random numbers depend on `id` and `seed` only. Whatever goes wrong inside is an outcome with
     the verdict `error`, whose note names a line of the claim's file, or `place`, where it is
-    written (file:line). What was found before a control fails is kept.
+    written (file:line). What was found before a control fails is kept. `home` is the top-level
+    package of another distribution that the claim is of: its functions count as the project's.
     """
     import jax
 
@@ -96,19 +100,24 @@ def attempt(
         own = f"{Path(file).name}:{line}"
         return explain(error, Path(file).resolve(), place=own, untraced=untraced)
 
+    recording = Recording(home)
     with float64():
         try:
-            check = _checked(id, build())
+            with recording:
+                check = _checked(id, build())
             tried, untraced = check.tried(), check.untraced
             check.controlled()  # so that a control that is none is refused before anything is tried
             key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stable_hash(id))
             memory: dict = {}
             first = lambda share: progress(0.7 * share)
             second = lambda share: progress(0.7 + 0.3 * share)
-            outcome = check.test(Trial(jax.random.fold_in(key, 0), False, memory, first, seed))
+            trial = Trial(jax.random.fold_in(key, 0), False, memory, first, seed)
+            with recording:
+                outcome = check.test(trial)
         # A claim that calls sys.exit must not end the run, least of all with exit code 0.
         except (Exception, SystemExit) as error:
-            return Attempt(Outcome(Verdict.error, note=said(error)), None, tried)
+            outcome = Outcome(Verdict.error, note=said(error))
+            return Attempt(outcome, None, tried, ran=recording.names)
         if check.control is not None:
             trial = Trial(jax.random.fold_in(key, 1), True, memory, second, seed)
             try:
@@ -116,7 +125,7 @@ def attempt(
                 resolution = None if fallen is None else check.resolution(outcome, fallen)
             except (Exception, SystemExit) as error:
                 fallen, failed = Outcome(Verdict.error), said(error)
-    return Attempt(outcome, fallen, tried, failed, resolution)
+    return Attempt(outcome, fallen, tried, failed, resolution, recording.names)
 
 
 def float64() -> AbstractContextManager[Any]:

@@ -59,6 +59,12 @@ class Claim:
         """Whether its id is enough to find it: a known paper has it, and no file of the user's."""
         return papers.holder(self.build.__module__) is not None
 
+    @property
+    def home(self) -> str:
+        """The top-level package of the distribution that it is of, if that has a paper."""
+        root = self.build.__module__.partition(".")[0]
+        return root if self.is_installed else ""
+
     def json(self) -> dict[str, Any]:
         """Return the claim without its check as a JSON object."""
         return {
@@ -91,7 +97,7 @@ class Claim:
         with the verdict `error`.
         """
         start = time.perf_counter()
-        found = attempt(self.id, self.build, self.place, seed, progress)
+        found = attempt(self.id, self.build, self.place, seed, progress, self.home)
         verdict, note = found.weighed()
         return Result(
             id=self.id,
@@ -107,6 +113,8 @@ class Claim:
             check=found.tried,
             falls=self.falls if verdict == Verdict.refuted else None,
             consequence=self.consequence if verdict == Verdict.refuted else "",
+            ran=found.ran,
+            mathematics=self.mathematics,
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:

@@ -16,6 +16,7 @@ from types import ModuleType
 from theorykit import papers
 from theorykit.claims._attempt import stable_hash
 from theorykit.claims._claim import TIERS, Claim
+from theorykit.claims._ran import share
 from theorykit.claims._registry import REGISTRY, ClashingIds, by_id
 from theorykit.common.errors import explain, nearest
 
@@ -60,6 +61,7 @@ def load(path: str | Path) -> list[Claim]:
     REGISTRY.forget(file)  # it may have changed since it was last loaded
     try:
         spec.loader.exec_module(module)
+        share(module, "")
     except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
         if isinstance(error, ClashingIds):
@@ -179,6 +181,7 @@ def _modules(name: str, skipped: str) -> Iterator[ModuleType]:
     Left out are `skipped` and a `__main__`, which is a program.
     """
     module = importlib.import_module(name)
+    share(module, name.partition(".")[0])
     yield module
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), name + "."):
         if found.name != skipped and not found.name.endswith(".__main__"):

@@ -104,8 +104,8 @@ def claim(
     the statement is about mathematics alone, so that its check need not run anything that this
     project implements.
 
-    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect`, `tier` or
-    `falls`.
+    **Raises:** `ValueError` if another claim has this id, or for an unknown `expect`, `tier`,
+    `falls` or `mathematics`.
     """
     if not isinstance(id, str) or not id:
         raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
@@ -124,6 +124,8 @@ def claim(
             f"claim {id}: falls, consequence and unrepaired are for a claim that is expected to be "
             f"refuted; this one is expected to be {expect!r}."
         )
+    if not isinstance(mathematics, bool):
+        raise ValueError(f"claim {id}: mathematics is True or False, not {mathematics!r}.")
     if isinstance(assumptions, str):
         assumptions = (assumptions,)
     if repairs is None and id.endswith(".repaired"):

@@ -158,6 +158,17 @@ class Entry:
         return self.result.reason
 
     @property
+    def ran(self) -> str:
+        """Which of the project's public functions the check ran, in words."""
+        if self.result.ran:
+            return ", ".join(self.result.ran)
+        if self.result.mathematics:
+            return "none of theorykit's functions: it is of mathematics alone"
+        if self.result.verdict == Verdict.error:
+            return ""
+        return "none of theorykit's functions, and it does not say that it is of mathematics alone"
+
+    @property
     def figure(self) -> Figure | None:
         """What there is to draw."""
         measured = self.result.outcome.measured
@@ -320,12 +331,14 @@ class Content:
 
     @property
     def summary(self) -> str:
-        """One line that counts verdicts, and those that moved."""
+        """One line that counts verdicts, those that moved, and those that ran what is here."""
         parts = [f"{n} {v.value}" for v, n in self.counts]
         moved = len(self.unexpected)
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
         said = f"{count}: {', '.join(parts) or 'none'}{end}."
+        ran = sum(bool(r.ran) for r in self.results) or "none"
+        said += f" Of them {ran} ran theorykit's functions."
         return said + self._kinds_of_refutation + self._proofs
 
     @property

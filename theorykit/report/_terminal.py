@@ -147,6 +147,7 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         ("no repair", claim.unrepaired),
         ("expected", claim.expect.value),
         ("tier", claim.tier),
+        ("about", "mathematics alone" if claim.mathematics else ""),
         ("check", check),
         ("written in", claim.place),
     ]
@@ -170,6 +171,8 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         table([entry]),
         block(entry),
     ]
+    if entry.ran:
+        page.append(Text(f"  Ran: {entry.ran}"))
     for name, place in entry.places.items():
         page += [Text(f"\n{name.lower()}"), Text(shown(place))]
     return page

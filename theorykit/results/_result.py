@@ -53,7 +53,8 @@ class Result:
 
     **Fields:** those of the claim and its outcome; `check`, one line that says what was tried;
     `falls`, what falls if it is refuted, and `consequence`, what that means for the paper, in a
-    sentence.
+    sentence; `ran`, the project's public functions that the check ran, by their dotted
+    names; `mathematics`, whether the claim says that its statement is of mathematics alone.
     """
 
     id: str
@@ -69,6 +70,8 @@ class Result:
     check: str = ""
     falls: Falls | None = None
     consequence: str = ""
+    ran: tuple[str, ...] = ()
+    mathematics: bool = False
 
     @property
     def proved(self) -> bool:

@@ -26,6 +26,7 @@ class Asked(BaseModel):
     expected: str = ""
     tier: str = ""
     repairs: str | None = None
+    mathematics: bool = False
     source: str | None = None
     file: str | None = None
 

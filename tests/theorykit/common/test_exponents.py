@@ -1,6 +1,7 @@
 """Fitted exponents and how often their intervals cover."""
 
 import numpy as np
+import pytest
 
 from theorykit.common import exponents
 
@@ -48,3 +49,60 @@ def test_what_says_nothing():
         fitted = exponents.of_squares(sizes, squares, np.ones(len(sizes)))
         assert (fitted.low, fitted.high) == (-np.inf, np.inf)
     assert exponents.of_squares(SIZES, np.ones(4), np.full(4, 10.0)).high == np.inf
+
+
+# Against closed forms: the t distribution with 1 and 2 degrees of freedom, and chi-square as it is
+# written down. -----------------------------------------------------------------------------------
+
+
+def t_quantile(confidence, freedom):
+    """Return where |t| stays with this probability: Cauchy's at 1, algebraic at 2."""
+    if freedom == 1:
+        return np.tan(np.pi * confidence / 2)
+    return confidence * np.sqrt(2 / (1 - confidence**2))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("values", [[1.0, 4.0], [1.0, 2.0, 6.0]])
+def test_the_interval_of_a_mean_is_students(values, confidence):
+    middle, low, high = exponents.mean(np.array(values), confidence)
+    n, m = len(values), sum(values) / len(values)
+    spread = np.sqrt(sum((v - m) ** 2 for v in values) / (n - 1) / n)
+    reach = t_quantile(confidence, n - 1) * spread
+    np.testing.assert_allclose([middle, low, high], [m, m - reach, m + reach], rtol=1e-12)
+
+
+def test_the_interval_of_replicated_slopes_is_students_at_99_percent():
+    rows = [SIZES**-1.0, SIZES**-1.5, 3 * SIZES**-2.5]
+    fitted = exponents.replicated(SIZES, rows)
+    m = -5 / 3
+    spread = np.sqrt(sum((s - m) ** 2 for s in (-1, -1.5, -2.5)) / 2 / 3)
+    reach = t_quantile(0.99, 2) * spread
+    np.testing.assert_allclose(fitted, [m, m - reach, m + reach], rtol=1e-12)
+
+
+def chi_square(p, squares, stderr):
+    """Return the least chi-square at an exponent, over c >= 0."""
+    power, w = SIZES[: len(squares)] ** (2 * p), 1 / stderr**2
+    c = max(0.0, (w * squares * power).sum() / (w * power**2).sum())
+    return (w * (squares - c * power) ** 2).sum()
+
+
+@pytest.mark.parametrize("bend", [0.0, 1.5])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_the_interval_of_squares_is_where_chi_square_rises_by_its_quantile(count, bend):
+    """By 6.63, times the misfit per degree of freedom (sizes less 2, at least 1) if above 1."""
+    sizes = SIZES[:count]
+    stderr = np.array([0.002, 0.003, 0.001, 0.002])[:count]
+    squares = 1 / sizes + bend / sizes**2
+    grid = np.linspace(-2, 1, 30001)
+    misfit = np.array([chi_square(p, squares, stderr) for p in grid])
+    times = max(1.0, misfit.min() / max(1, count - 2))
+    inside = grid[misfit <= misfit.min() + 6.6348966010212145 * times]
+    fitted = exponents.of_squares(sizes, squares, stderr)
+    np.testing.assert_allclose(fitted.value, grid[misfit.argmin()], atol=1e-3)
+    np.testing.assert_allclose([fitted.low, fitted.high], [inside[0], inside[-1]], atol=1.1e-3)
+
+
+def test_squares_of_one_sign_have_no_exponent():
+    assert np.isnan(exponents.of_squares(SIZES, -np.ones(4), np.ones(4)).value)

@@ -1,0 +1,352 @@
+"""Which of the project's public functions a claim runs.
+
+Papers are about what the toolkit computes, and so is a claim if it runs that. A `Recording` looks
+at every call of a Python function in its thread, by `sys.setprofile`, and notes the public ones
+(`public`): those that the claim calls, and those that these call in turn.
+
+What it notes depends on the claim alone, whatever ran before it in the process. So it does not
+look where that would matter: into a library that one of these functions calls (JAX calls back only
+to trace, once for all claims), nor into what a function of the project remembers. What claims
+remember (`functools.cache`) is noted when it is first computed, and counts for each claim that
+asks for it; `share` sees to that.
+
+After `MOST` calls the hook is taken off, so that a claim that calls a function millions of times
+costs next to nothing more. A function that is called for the first time only after that is not
+noted. Nor is what runs in threads that a claim starts, or where another profiler is at work.
+"""
+
+import ast
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from theorykit import papers
+
+NAME = __name__.partition(".")[0]
+ROOT = sys.modules[NAME]
+"""The package of the toolkit, which knows what it lists."""
+
+ENGINE = frozenset(
+    ["audit", "certify", "checks", "claims", "cli", "common", "papers", "report", "results", "runs"]
+)
+"""The rooms that are not what claims are about, but how they are tried."""
+
+MOST = 500_000
+"""Calls that are looked at in one recording, those of JAX's own code not counted."""
+
+TRACING = ("jax", "jaxlib", "flax", "optax", "neural_tangents")
+"""Libraries that call less once they have traced a function, so that their calls do not count."""
+
+FOREIGN, CLAIM, PRODUCT, REMEMBERED = range(4)
+"""What code belongs to: a library, a claim or the engine, the product, what the product keeps."""
+
+_Memo = type(functools.cache(lambda: None))
+
+_now = threading.local()
+
+
+class Recording:
+    """Notes the functions of the product that run inside its scope, in this thread.
+
+    **Arguments:** `home`: the top-level package of another distribution whose functions count as
+    well, "" for none.
+
+    **Fields:** `codes`: what ran; `left`: how many calls it looks at yet.
+    """
+
+    def __init__(self, home: str = "", most: int = 0):
+        self.home = home
+        self.codes: dict[int, CodeType] = {}
+        self.left = most or MOST
+        self._kinds: dict[int, int] = {}
+        self._held: list[CodeType] = []  # so that no id is given to another code object
+        self._away: FrameType | None = None  # the outermost call of a library that goes on
+        self._ours = False  # whether the thread's profiler is this
+        self._quiet = False  # whether it does less the next time, so that it is not counted
+        self._back: list[
+            tuple[FrameType, FrameType, bool]
+        ] = []  # calls back from a library, and it
+
+    def __enter__(self) -> "Recording":
+        self._outer = getattr(_now, "recording", None)
+        self._before = sys.getprofile()
+        _now.recording = self
+        if self._before is None or self._outer is not None:
+            self._ours = True
+            sys.setprofile(self._look)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _now.recording = self._outer
+        if self._ours:
+            sys.setprofile(self._before)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The public functions that ran, sorted."""
+        known = public(self.home)
+        return tuple(sorted({known[i] for i in self.codes if i in known}))
+
+    def note(self, codes: dict[int, CodeType]) -> None:
+        """Count what ran elsewhere, unless this is no longer looking."""
+        if self.left > 0:
+            self.codes.update(codes)
+
+    def _look(self, frame: FrameType, event: str, arg: object) -> None:
+        """Look at a call or a return, where what is called may count."""
+        if event == "return":
+            if frame is self._away:
+                self._away = None
+            if self._back and self._back[-1][0] is frame:
+                self._away, self._quiet = self._back.pop()[1:]
+            return
+        if event[-4:] == "call" and (self._away is None or not self._quiet):  # of C's as well
+            self.left -= 1
+            if self.left <= 0:
+                sys.setprofile(None)
+                return
+        if event != "call":
+            return
+        code = frame.f_code
+        kind = self._kinds.get(id(code))
+        if kind is None:
+            kind = self._kind(frame)
+        if kind == FOREIGN:
+            if self._away is None:
+                above = frame.f_back
+                if above is not None and self._kinds.get(id(above.f_code)) == PRODUCT:
+                    self._wait(frame)
+                else:
+                    module = frame.f_globals.get("__name__") or ""
+                    self._away, self._quiet = frame, module.partition(".")[0] in TRACING
+            return
+        if self._away is not None:
+            self._back.append((frame, self._away, self._quiet))
+            self._away = None
+        if kind != CLAIM:
+            self.codes[id(code)] = code
+        if kind == REMEMBERED:
+            self._wait(frame)
+
+    def _wait(self, away: FrameType) -> None:
+        """Look at nothing until this call returns."""
+
+        def wait(frame: FrameType, event: str, arg: object) -> None:
+            if frame is away and event == "return":
+                if self._back and self._back[-1][0] is frame:
+                    self._away, self._quiet = self._back.pop()[1:]
+                sys.setprofile(self._look)
+
+        sys.setprofile(wait)
+
+    def _kind(self, frame: FrameType) -> int:
+        """Say what a frame's code belongs to, when it is first seen."""
+        code = frame.f_code
+        kind = _belongs(frame.f_globals.get("__name__") or "", self.home)
+        if kind == PRODUCT and any(code is c for c in _remembering(frame.f_globals)):
+            kind = REMEMBERED
+        self._held.append(code)
+        self._kinds[id(code)] = kind
+        return kind
+
+
+def _belongs(module: str, home: str) -> int:
+    root, _, rest = module.partition(".")
+    if root == NAME:
+        engine = not rest or rest.split(".")[0] in ENGINE
+        return CLAIM if engine or papers.within(module, papers.SHIPPED) else PRODUCT
+    if home and root == home:
+        return CLAIM if _declares(module) else PRODUCT
+    return CLAIM if module.startswith("theorykit_claims_") or module == "__main__" else FOREIGN
+
+
+def _declares(module: str) -> bool:
+    """Whether a module holds claims, or says what a paper is."""
+    found = vars(sys.modules[module]).values() if module in sys.modules else ()
+    return any(type(v).__name__ in ("Claim", "Paper") for v in found)
+
+
+def _remembering(names: dict[str, Any]) -> Iterator[CodeType]:
+    """Yield the code of a module's functions that run once for all who call them."""
+    for value in list(names.values()):
+        if isinstance(value, _Memo):
+            yield value.__wrapped__.__code__
+        elif inspect.isclass(value) and value.__module__ == names.get("__name__"):
+            for attribute in vars(value).values():
+                if isinstance(attribute, functools.cached_property):
+                    yield attribute.func.__code__
+                elif isinstance(attribute, _Memo):
+                    yield attribute.__wrapped__.__code__
+
+
+# What is public -----------------------------------------------------------------------------
+
+
+def public(home: str = "") -> dict[int, str]:
+    """Return the names of the public functions of the modules that are loaded, by code's id.
+
+    They are what the packages of the toolkit list in their `__init__.py`, but for the engine and
+    the papers, by their short names: `theorykit.crasp.evaluate`. A method has the name of its
+    class, `theorykit.kernels.InfiniteTransformer.__call__`; making an object, that of the class.
+    **Arguments:** `home`: another distribution's top-level package, whose public names count too.
+    """
+    roots = _roots(home)
+    loaded = [(short, sys.modules[long]) for short, long in roots.items() if long in sys.modules]
+    ours = (m for name, m in list(sys.modules.items()) if name.split(".")[0] in (NAME, home))
+    return _public(tuple(sorted(loaded, key=str)), frozenset(map(id, ours)))
+
+
+@functools.lru_cache(8)
+def _public(roots: Sequence[tuple[str, ModuleType]], loaded: frozenset[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for short, module in roots:
+        for name, code in _of_module(short, module, set()):
+            known = found.get(id(code))
+            if known is None or (name.count("."), name) < (known.count("."), known):
+                found[id(code)] = name
+    return found
+
+
+def _roots(home: str) -> dict[str, str]:
+    """Return the modules that are the product, by the names that they are known by."""
+    listed = {f"{NAME}.{room}": f"{NAME}.{room}" for room in ROOT._ROOMS}
+    found = {
+        short: long
+        for short, long in {**listed, **ROOT._LONG}.items()
+        if long.split(".")[1] not in ENGINE and long != papers.SHIPPED
+    }
+    if home:
+        inside = [m for m in sys.modules if papers.within(m, home) and "._" not in m]
+        found |= {m: m for m in inside if not _declares(m)}
+    return found
+
+
+def _of_module(
+    name: str, module: ModuleType, seen: set[ModuleType]
+) -> Iterator[tuple[str, CodeType]]:
+    if module in seen:
+        return
+    seen.add(module)
+    own = module.__name__
+    for listed in _listed(module):
+        value = vars(module).get(listed)
+        if value is None:
+            value = _later(own, listed)
+        if isinstance(value, ModuleType):
+            if papers.within(value.__name__, own):
+                yield from _of_module(f"{name}.{listed}", value, seen)
+        elif inspect.isclass(value):
+            yield from _of_class(f"{name}.{listed}", value, own)
+        else:
+            function = inspect.unwrap(value) if callable(value) else None
+            if isinstance(function, FunctionType) and papers.within(function.__module__, own):
+                yield f"{name}.{listed}", function.__code__
+
+
+def _of_class(name: str, cls: type, package: str) -> Iterator[tuple[str, CodeType]]:
+    for part in cls.__mro__:
+        if not papers.within(part.__module__, package):
+            continue
+        for attribute, value in vars(part).items():
+            value = getattr(value, "__func__", value)  # a class method's
+            value = value.fget if isinstance(value, property) else value
+            value = inspect.unwrap(value) if callable(value) else value
+            if not isinstance(value, FunctionType):
+                continue
+            made = attribute in ("__init__", "__post_init__", "__new__")
+            if made or not attribute.startswith("_") or attribute.endswith("__"):
+                yield name if made else f"{name}.{attribute}", value.__code__
+
+
+def _listed(module: ModuleType) -> list[str]:
+    """Return the public names of a module: those of `__all__`, or that it lists or defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    file = getattr(module, "__file__", None)
+    names = _written(file) if file and file.endswith(".py") else ()
+    later = [n for n in dir(module) if n not in vars(module)] if "__dir__" in vars(module) else []
+    return [n for n in (*names, *later) if not n.startswith("_")]
+
+
+@functools.cache
+def _written(file: str) -> tuple[str, ...]:
+    """Return the names that a file lists (`from x import y as y`) or defines."""
+    names = []
+    for node in ast.parse(Path(file).read_bytes()).body:
+        if isinstance(node, ast.ImportFrom):
+            names += [a.name for a in node.names if a.name == a.asname]
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+    return tuple(names)
+
+
+def _later(package: str, name: str) -> object:
+    """Return what a package hands out only when it is asked for, if that is loaded already."""
+    for module in list(sys.modules):
+        if papers.within(module, package):
+            value = vars(sys.modules[module]).get(name)
+            if getattr(value, "__module__", None) == module:
+                return value
+    return None
+
+
+# What claims remember -----------------------------------------------------------------------
+
+
+class Memo:
+    """A function of a claims' module that remembers its results, and what ran to make them.
+
+    All that it computes for the first time is one recording as far as `MOST` goes; for what it is
+    asked after that, everything counts that is known to have run.
+    """
+
+    def __init__(self, kept: Callable, home: str):
+        functools.update_wrapper(self, kept.__wrapped__)  # type: ignore[attr-defined]
+        self._kept, self._home, self._left = kept, home, MOST
+        self._ran: dict[Any, dict[int, CodeType]] = {}
+        self._all: dict[int, CodeType] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = (args, *kwargs.items())
+        outer: Recording | None = getattr(_now, "recording", None)
+        known = self._ran.get(key)
+        if known is None and self._left > 0:
+            with Recording(self._home, self._left) as inner:
+                value = self._kept(*args, **kwargs)
+            self._left = inner.left
+            known = self._ran[key] = inner.codes
+            self._all |= inner.codes
+        else:
+            value = self._kept(*args, **kwargs)
+        if outer is not None:
+            outer.note(self._all if known is None else known)
+        return value
+
+    def cache_info(self) -> Any:
+        """Return what `functools` says of what is kept."""
+        return self._kept.cache_info()  # type: ignore[attr-defined]
+
+    def cache_clear(self) -> None:
+        """Forget what is kept."""
+        self._kept.cache_clear()  # type: ignore[attr-defined]
+
+
+def share(module: ModuleType, home: str) -> None:
+    """Let what a claims' module remembers count for every claim that asks for it."""
+    for name, value in list(vars(module).items()):
+        if isinstance(value, _Memo):
+            made = value.__dict__.setdefault("memo", Memo(value, home))
+            setattr(module, name, made)
+        elif isinstance(value, FunctionType) and value.__module__ == module.__name__:
+            for cell in value.__closure__ or ():
+                try:
+                    held = cell.cell_contents
+                except ValueError:  # empty
+                    continue
+                if isinstance(held, _Memo):
+                    cell.cell_contents = held.__dict__.setdefault("memo", Memo(held, home))
