@@ -108,6 +108,34 @@ def kernel_cost_in_draws():
 
 
 @claim(
+    "capture.table1.kernel_cost.last",
+    ref="Sec. 4.4; eq. (1)",
+    statement=r"\mathrm{FLOPs} = O(T^2) \text{ for a draw of } A_T(X_1) \Sigma' A_T(X_2)^\top, "
+    r"\quad \Sigma' = F F^\top \text{ given}",
+    repairs="capture.table1.kernel_cost",
+)
+def kernel_cost_of_the_last_token():
+    """Where one token is read out, as in eq. (1), a draw costs T^2: the kernel T^3 + N T^2.
+
+    Not in the paper, whose bound is for all T^2 entries. One row of scores is a product of a
+    vector with U and F. Control: all rows.
+    """
+
+    def values(F, rows, U):
+        scores = recursion.scores(F, rows, U, 1.0)
+        first, second = (SOFTMAX.weights(S, True) @ G for S, G in zip(scores, F, strict=True))
+        return jnp.einsum("anr,bnr->ab", first, second)
+
+    draw = lambda T, rows: flops(values, (2, T, T), (2, rows, T), (1, T, T))
+    return rate(
+        measure=lambda T: draw(T, rows=1),
+        at=(64, 128, 256),
+        exponent=2,
+        control=dict(measure=lambda T: draw(T, rows=T)),
+    )
+
+
+@claim(
     "capture.intro.kernel_cost",
     ref="Sec. 1, contribution 3",
     statement=r"\mathrm{FLOPs} = O(P d T^3) \text{ for the predictor, with } "
