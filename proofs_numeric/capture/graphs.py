@@ -105,14 +105,13 @@ def radius():
     radius, a quarter at T = 16 in two dimensions and 40% in three (`.cube`). Degrees that are
     critical in infinite space are then not critical. Control: 1.2 alpha in place of the degree.
     """
-    mean = lambda key, T: drawn(key, T, giant).mean()
+    mean = lambda key, T: np.mean([drawn(k, T, giant).mean() for k in random.split(key, 64)])
     return rate(
         measure=mean,
         limit=giant(0),
-        at=(64, 512, 4096),
+        at=(64, 256, 1024),
         exponent=-0.5,
-        tolerance=0.1,
-        replicates=32,
+        replicates=12,
         vectorize=False,
         control=dict(limit=1.2 * giant(0)),
     )

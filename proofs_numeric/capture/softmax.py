@@ -142,7 +142,7 @@ def printed_summands():
     """
     return rate(
         measure=at_even_weights(jnp.max),
-        at=(8, 32, 128),
+        at=(16, 64, 256),
         at_most=-2,
         control=alternative(-1.5),
     )
@@ -159,9 +159,8 @@ def repaired_summands():
     """The largest summand is of order 1 / T there. Control: what T^(-3/4) would give."""
     return rate(
         measure=at_even_weights(jnp.max),
-        at=(8, 32, 128),
+        at=(16, 64, 256),
         exponent=-1,
-        tolerance=0.15,
         control=alternative(-0.75),
     )
 
