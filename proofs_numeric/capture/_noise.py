@@ -19,11 +19,12 @@ def tokens(inputs, T, d=4):
 
 def averages(F, U):
     """Return A_T(X_i) F_i of every input, in every draw of U: (inputs, draws, d)."""
+    F, seen = jnp.asarray(F), jnp.ones((), bool)
     scores = recursion.scores(F, F[:, -1:], U, 1.0)
-    return jnp.einsum("inc,icd->ind", SOFTMAX.weights(scores, True)[:, 0], F)
+    return jnp.einsum("inc,icd->ind", SOFTMAX.weights(scores, seen)[:, 0], F)
 
 
 def draws(F, G, U):
     """Return A_T(X1) Sigma' A_T(X2)' in every draw of U: the last tokens of two inputs."""
-    first, second = averages(jnp.stack([jnp.asarray(F), jnp.asarray(G)]), U)
+    first, second = averages(jnp.stack([F, G]), U)
     return (first * second).sum(-1)

@@ -13,7 +13,7 @@ LENGTHS = dict(at=(8, 32, 128), at_most=0.0, replicates=8, batch=1)
 
 def values(key, T):
     """Return A Sigma' A' of the last tokens, (4, 4, draws), for four inputs of T tokens."""
-    found = averages(jnp.asarray(tokens(4, T)), normal(key, (512, 4, 4)))
+    found = averages(tokens(4, T), normal(key, (512, 4, 4)))
     return jnp.einsum("ind,jnd->ijn", found, found)
 
 

@@ -21,6 +21,7 @@ from theorykit.kernels.activations import Relu
 from theorykit.networks.nets import Transformer
 
 RELU, SOFTMAX = Relu(), attention.Softmax()
+SEEN = np.array(True)  # no token is hidden
 floats = lambda *shape: jax.ShapeDtypeStruct(shape, np.float64)
 
 
@@ -37,7 +38,7 @@ def counted(f, *arguments):
 
 def attended(S1, S2, sigma):
     """Return A(X1) Sigma' A(X2)', the mean over draws of scores (T, N, T) of two inputs."""
-    weights = [SOFTMAX.weights(S, True) for S in (S1, S2)]
+    weights = [SOFTMAX.weights(S, SEEN) for S in (S1, S2)]
     return SOFTMAX.step(*weights, attention.Tokens(sigma, None, sigma, None), 1.0, False)[0]
 
 
@@ -123,7 +124,7 @@ def kernel_cost_of_the_last_token():
 
     def values(F, rows, U):
         scores = recursion.scores(F, rows, U, 1.0)
-        first, second = (SOFTMAX.weights(S, True) @ G for S, G in zip(scores, F, strict=True))
+        first, second = (SOFTMAX.weights(S, SEEN) @ G for S, G in zip(scores, F, strict=True))
         return jnp.einsum("anr,bnr->ab", first, second)
 
     draw = lambda T, rows: flops(values, (2, T, T), (2, rows, T), (1, T, T))

@@ -85,8 +85,8 @@ def estimate(key, F, N, shared):
     U = normal(key, (1 if shared else P, N, r, r))
     one = lambda G, U: draws(F[0], G, U).mean()
     if shared:
-        return jax.vmap(lambda G: one(G, U[0]))(jnp.asarray(F[1:])).sum()
-    return jax.vmap(one)(jnp.asarray(F[1:]), U).sum()
+        return jax.vmap(lambda G: one(G, U[0]))(F[1:]).sum()
+    return jax.vmap(one)(F[1:], U).sum()
 
 
 def noise(P, N, shared=False, inputs=lambda P: tokens(P + 1, 2)):
