@@ -89,6 +89,7 @@ def second_order(**altered):
     r"- 3 \tilde K^{-1}_{\mu_1\mu_2} \tilde y_{\mu_3}), \quad "
     r"\tilde U^* = U^* - U \tilde K^{-1} K^*",
     assumptions=["the prior's covariance is K and its fourth cumulant U/N, at every width N"],
+    mathematics=True,
 )
 def first_correction():
     """The exact posterior mean of a width-N prior, less the printed first order, falls as N^-2.
@@ -105,6 +106,7 @@ def first_correction():
     ref="Sec. 5.1, eq. (8)",
     statement=r"f_U = \tfrac16 \tilde U^* (\tilde y \tilde y \tilde y - 3 \tilde K^{-1} \tilde y)",
     assumptions=["the prior's covariance is K and its fourth cumulant U/N, at every width N"],
+    mathematics=True,
 )
 def factor():
     """The prefactor of the correction is one sixth. Control: one fifth."""
@@ -117,6 +119,7 @@ def factor():
     statement=r"\tilde U^*_{\mu_1\mu_2\mu_3} = U^*_{\mu_1\mu_2\mu_3} "
     r"- U_{\mu_1\mu_2\mu_3\mu_4} \tilde K^{-1}_{\mu_4\nu} K^*_\nu",
     assumptions=["the prior's covariance is K and its fourth cumulant U/N, at every width N"],
+    mathematics=True,
 )
 def discrepancy():
     """The cumulant enters as what regression misses of it. Control: what regression finds of it."""

@@ -8,7 +8,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, identity, rate
+from theorykit.checks import alternative, as_polynomials, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import InfiniteTransformer, empirical, oracle
 from theorykit.networks import compare
@@ -51,6 +51,7 @@ def trained(F1, F2, F, start, y1, y2):
     r"(y_2 - f_1(X_2)), \quad f_1 = f_0 + \Theta(\cdot, X_1)\, \Theta_{11}^{-1} "
     r"(1 - (1 - \eta \Theta_{11})^n) (y_1 - f_0(X_1))",
     assumptions=["a model linear in its weights, as a network in the NTK limit is"],
+    mathematics=True,
 )
 def two_stage():
     """The second stage adds the NTK predictor of the errors that the first left on its data.
@@ -102,6 +103,7 @@ def corrected(F1, F2, F, y1, y2):
     statement=r"f = f_1 + K(\cdot, X_2) (K_{22} + \kappa)^{-1} (y_2 - f_1(X_2)), \quad "
     r"f_1 = K(\cdot, X_1) (K_{11} + \kappa)^{-1} y_1",
     assumptions=["the second stage is regularised towards the weights that the first ended at"],
+    mathematics=True,
 )
 def two_stage_ridge():
     """With a ridge it is so if the second stage is held to the first one's weights.
@@ -166,17 +168,21 @@ FIT = dict(at=(8, 16, 32), tolerance=0.15, replicates=8, batch=1)
     statement=r"|f - f_K| \propto P^\gamma / N, \quad N = D = d_k = H",
     tier="slow",
     expect="refuted",
+    falls="reading",
+    consequence="The rate 1/N is that of means over networks, as in eq. (8); one network is "
+    "N^(-1/2) away. N is then squared in the count, and still polylogarithmic.",
 )
 def width_rate_as_printed():
-    """A trained network is 1/N away from the predictor of the infinite NTK.
+    """One trained network is 1/N away from the predictor of the infinite NTK.
 
-    It is not: the NTK of one network differs from its mean by N^(-1/2), whatever training does, and
-    so does the trained network. The initial outputs are subtracted, which alone would add a term
-    of order one. What is fitted is the root mean square over networks. Control: no approach at all.
+    Section 5 takes this from bounds for other networks, as a suggestion. It is not so: the NTK of
+    one network differs from its mean by N^(-1/2), whatever training does, and so does the trained
+    network. The initial outputs are subtracted, which alone would add a term of order one. What is
+    fitted is the root mean square over networks. Control: what N^(-3/4) would give.
     """
     predicted = infinite_predictor()
     measure = lambda key, n: discrepancy(key, n, predicted)
-    return rate(measure=measure, exponent=-1.0, control=dict(exponent=0.0), **FIT)
+    return rate(measure=measure, exponent=-1.0, control=alternative(-0.75), **FIT)
 
 
 @claim(
@@ -188,28 +194,29 @@ def width_rate_as_printed():
 def width_rate_repaired():
     """It is N^(-1/2) away, so that N is squared in the paper's count, and still polylogarithmic.
 
-    Control: no approach at all.
+    Control: what N^(-3/4) would give.
     """
     predicted = infinite_predictor()
     measure = lambda key, n: discrepancy(key, n, predicted)
-    return rate(measure=measure, exponent=-0.5, control=dict(exponent=0.0), **FIT)
+    return rate(measure=measure, exponent=-0.5, control=alternative(-0.75), **FIT)
 
 
 @claim(
     "capture.width.rate.tangent",
     ref="Sec. 5",
-    statement=r"|f - f_{\hat K}| \propto P^\gamma / N, \quad "
+    statement=r"|f - f_{\hat K}| = O(N^{-3/4}), \quad "
     r"\hat K \text{ the NTK of the network at initialisation}",
     tier="slow",
 )
 def width_rate_tangent():
-    """The distance to the predictor of a network's own NTK falls faster, almost as 1/N here.
+    """The distance to the predictor of a network's own NTK falls faster than N^(-1/2).
 
-    At these widths about -0.9 is seen. Control: as N^(-1/2).
+    1/N is what is expected; at these widths about -0.9 is seen, which does not settle it. Control:
+    what N^(-1/2) would give.
     """
     return rate(
         measure=lambda key, n: discrepancy(key, n),
-        between=(-1.0, -0.85),
-        control=dict(between=(-0.5, -0.5)),
-        **FIT | dict(replicates=16),
+        at_most=-0.75,
+        control=alternative(-0.5),
+        **FIT | dict(replicates=16, tolerance=0.0),
     )

@@ -60,6 +60,7 @@ definite = lambda C0, C1, V: dict(C=C0 + 0.02 * jnp.eye(len(C0)), dC=C1 - C0, V=
     ref="App. E.1, eq. (16)",
     statement=r"e_{\mathrm{val}} = \left|\mathbb E_{\tilde s \sim N(0, C + \Delta C)} \left["
     r"\sum_{c,e} A_c(s_1) \Delta\Sigma'_{ce} A_e(s_2)\right]\right| \le \|\Delta\Sigma'\|_\infty",
+    mathematics=True,
 )
 def value():
     """The direct effect of a perturbation is at most its largest entry, at any T.
@@ -92,6 +93,10 @@ def row_covariance(S, a, b):
     statement=r"C_{(i,c),(j,e)} = (\Sigma'_{ij})_{ab} (\Sigma'_{ij})_{ce}",
     assumptions=[r"\tilde s = (S_{a\bullet}(X_1), S_{b\bullet}(X_2))"],
     expect="refuted",
+    falls="wording",
+    consequence="The diagonal blocks carry indices of the wrong pair of tokens; eq. (17) and what "
+    "follows hold for the right ones.",
+    mathematics=True,
 )
 def printed_row_covariance():
     """The covariance of the two score rows has the factor (Sigma'_ij)_ab in all four blocks.
@@ -113,6 +118,7 @@ def printed_row_covariance():
     statement=r"C_{(i,c),(j,e)} = (\Sigma'_{ij})_{a_i a_j} (\Sigma'_{ij})_{ce}, "
     r"\quad (a_1, a_2) = (a, b)",
     assumptions=[r"\tilde s = (S_{a\bullet}(X_1), S_{b\bullet}(X_2))"],
+    mathematics=True,
 )
 def repaired_row_covariance():
     """The covariance of the two score rows has each block's own pair of query tokens as factor.
@@ -144,6 +150,7 @@ def rows_of_a_draw(F):
     ref="App. E.1, eq. (17)",
     statement=r"\|\Delta C\|_\infty \le 2M \|\Delta\Sigma'\|_\infty + \|\Delta\Sigma'\|_\infty^2",
     assumptions=[r"\|\Sigma'\|_\infty \le M"],
+    mathematics=True,
 )
 def delta_C():
     """A perturbed covariance moves the covariance of the scores by at most this much.
@@ -167,6 +174,7 @@ def delta_C():
     statement=r"\varphi'(t) = \tfrac12 \sum_{i,j,c,e} \Delta C_{(i,c),(j,e)} \mathbb E\left["
     r"\frac{\partial^2 f}{\partial \tilde S_{(i,c)} \partial \tilde S_{(j,e)}}\right]",
     assumptions=[r"C + t \Delta C \succ 0 \text{ along the path}"],
+    mathematics=True,
 )
 def price():
     """The derivative of a Gaussian mean along a path of covariances is half a mean Hessian.
@@ -198,12 +206,13 @@ def price():
     r"\sum_{i,j,c,e} \left|\frac{\partial^2 f}"
     r"{\partial \tilde S_{(i,c)} \partial \tilde S_{(j,e)}}\right|",
     assumptions=[r"C,\ C + \Delta C \succeq 0"],
+    mathematics=True,
 )
 def measure():
     """The effect of a perturbed measure is at most half its size times the largest Hessian sum.
 
     Tried in a stronger form: the supremum is taken over the nodes at the middle of the path
-    only. A search reached 0.81 of it. Control: an eighth in place of one half.
+    only. Control: an eighth in place of one half.
     """
     ends = lambda C, dC, V: path(C, dC, V, 6)(1.0) - path(C, dC, V, 6)(0.0)
     return inequality(

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from theorykit import claim
+from theorykit import claim, kernels
 from theorykit.checks import identity, inequality
 from theorykit.checks.domains import inputs, interval, psd, reals
 
@@ -57,6 +57,7 @@ def rkhs_norm(K, alpha):
     ref="App. B; Sec. 5.1",
     statement=r"|\tilde K^{-1}_{\mu\nu}| \le \|\tilde K^{-1}\|_2 \le 1/\kappa",
     assumptions=[r"K \succeq 0", r"\kappa > 0"],
+    mathematics=True,
 )
 def inverse_entries():
     """No entry of the regularised inverse exceeds its spectral norm, nor that the inverse ridge.
@@ -78,6 +79,7 @@ def inverse_entries():
     statement=r"\mathrm{Spec}(\tilde K^{-1} K \tilde K^{-1}) = \{\lambda / (\lambda + \kappa)^2 : "
     r"\lambda \in \mathrm{Spec}(K)\}",
     assumptions=[r"K \succeq 0", r"\kappa > 0"],
+    mathematics=True,
 )
 def spectrum_of_the_sandwich():
     """The matrix of the predictor's RKHS norm has the eigenvalues lambda / (lambda + kappa)^2."""
@@ -95,6 +97,7 @@ def spectrum_of_the_sandwich():
     ref="App. B",
     statement=r"\|\tilde K^{-1} K \tilde K^{-1}\|_2 \le 1 / (4 \kappa)",
     assumptions=[r"K \succeq 0", r"\kappa > 0"],
+    mathematics=True,
 )
 def bound_of_the_sandwich():
     """The matrix of the RKHS norm is bounded by a quarter of the inverse ridge.
@@ -115,6 +118,7 @@ def bound_of_the_sandwich():
     ref="Sec. 5.1, eq. (10)",
     statement=r"\|f_K\|^2_{\mathcal H_K} = y^\top (K + \kappa I)^{-1} K (K + \kappa I)^{-1} y",
     assumptions=[r"K \succeq 0", r"\kappa > 0"],
+    mathematics=True,
 )
 def predictor_norm():
     """The squared RKHS norm of the ridge predictor is a quadratic form in the targets.
@@ -133,11 +137,70 @@ def predictor_norm():
 
 
 @claim(
+    "capture.eq1.ridge",
+    ref="Sec. 4.1, eq. (1) and footnote 3",
+    statement=r"f_K(X_*) = \sum_\nu \alpha_\nu K(X_*, X_\nu), \quad "
+    r"\alpha = (K + \kappa I_P)^{-1} y",
+    assumptions=[r"K \succeq 0", r"\kappa > 0"],
+)
+def ridge_predictor():
+    """`theorykit.kernels.ridge` is eq. (1) with the coefficients of footnote 3.
+
+    The right side is in feature space: F w for w = argmin |Phi w - y|^2 + kappa |w|^2. Control:
+    half the ridge.
+    """
+    shipped = lambda Phi, F, y, kappa: kernels.ridge(Phi @ Phi.T, y, F @ Phi.T, ridge=kappa).mean
+    return identity(
+        lhs=shipped,
+        rhs=lambda Phi, F, y, kappa: F @ weights(Phi.T @ Phi, Phi.T @ y, kappa),
+        over=inputs(Phi=reals("3 2"), F=reals("1 2"), y=reals("3"), kappa=RIDGE),
+        tol=1e-7,
+        control=dict(lhs=lambda Phi, F, y, kappa: shipped(Phi, F, y, kappa / 2)),
+    )
+
+
+@claim(
+    "capture.B.posterior",
+    ref="App. B",
+    statement=r"z_T^{\mathrm{out}}(X_*) \mid \{X_\nu\}, y \sim "
+    r"N(K^* \tilde K^{-1} y,\ k^* - K^* \tilde K^{-1} (K^*)^\top)",
+    assumptions=[r"K \succeq 0 \text{ on training and test points}", r"\kappa > 0"],
+)
+def posterior():
+    """`theorykit.kernels.gp_posterior` has the printed mean and variance.
+
+    The right side has neither K nor its inverse: weights have the posterior precision
+    I + Phi' Phi / kappa. Control: the prior's variance.
+    """
+
+    def shipped(Phi, F, y, kappa):
+        kernel = lambda A, B: A @ B.T
+        found = kernels.gp_posterior(kernel(Phi, Phi), y, kernel(F, Phi), kernel(F, F), noise=kappa)
+        return [found.mean, found.covariance]
+
+    def by_weights(Phi, F, y, kappa):
+        covariance = jnp.linalg.inv(jnp.eye(2) + Phi.T @ Phi / kappa)
+        return [F @ covariance @ Phi.T @ y / kappa, F @ covariance @ F.T]
+
+    return identity(
+        lhs=shipped,
+        rhs=by_weights,
+        over=inputs(Phi=reals("3 2"), F=reals("1 2"), y=reals("3"), kappa=RIDGE),
+        tol=1e-7,
+        control=dict(rhs=lambda Phi, F, y, kappa: [by_weights(Phi, F, y, kappa)[0], F @ F.T]),
+    )
+
+
+@claim(
     "capture.5.1.reproducing_bound",
     ref="Sec. 5.1, before eq. (10)",
     statement=r"|g(X)| \le \|g\|_{\mathcal H_K} K(X, X)",
     assumptions=[r"g \in \mathcal H_K"],
     expect="refuted",
+    falls="statement",
+    consequence="The bound that eq. (11) starts from needs the root of K(X, X); the conclusion "
+    "O(sqrt(P)) stands.",
+    mathematics=True,
 )
 def reproducing_bound():
     """A function's value is at most its RKHS norm times the kernel's diagonal.
@@ -159,6 +222,7 @@ def reproducing_bound():
     ref="Sec. 5.1, before eq. (10)",
     statement=r"|g(X)| \le \|g\|_{\mathcal H_K} \sqrt{K(X, X)}",
     assumptions=[r"g \in \mathcal H_K"],
+    mathematics=True,
 )
 def reproducing_bound_repaired():
     """A function's value is at most its RKHS norm times the root of the kernel's diagonal."""
@@ -178,6 +242,10 @@ def reproducing_bound_repaired():
     statement=r"|f_K(X_*)| < \frac{\|y\|_2}{4 \kappa} K(X_*, X_*)",
     assumptions=[r"K \succeq 0 \text{ on training and test points}", r"\kappa > 0"],
     expect="refuted",
+    falls="statement",
+    consequence="Eq. (11) holds with sqrt(K(X*, X*)) and 1 / (2 sqrt(kappa)); the conclusion "
+    "O(sqrt(P)) stands.",
+    mathematics=True,
 )
 def rkhs_bound():
     """The predictor is below |y| / (4 kappa) times the kernel's diagonal at the test point.
@@ -201,6 +269,7 @@ def rkhs_bound():
     ref="Sec. 5.1, eq. (11)",
     statement=r"|f_K(X_*)| \le \frac{\|y\|_2}{2 \sqrt\kappa} \sqrt{K(X_*, X_*)}",
     assumptions=[r"K \succeq 0 \text{ on training and test points}", r"\kappa > 0"],
+    mathematics=True,
 )
 def rkhs_bound_repaired():
     """The predictor is at most |y| / (2 sqrt(kappa)) times the root of the kernel's diagonal.

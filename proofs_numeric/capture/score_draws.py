@@ -10,13 +10,24 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import as_polynomials, identity, inequality
-from theorykit.checks.domains import inputs, psd, reals
-from theorykit.kernels import draws
+from theorykit.checks.domains import inputs, interval, positive, psd, reals
+from theorykit.kernels import draws, recursion
 
 cholesky, inv, kron = jnp.linalg.cholesky, jnp.linalg.inv, jnp.kron
 
 # The covariance of the tokens of two inputs, well conditioned.
 DEFINITE = inputs(S=psd("2*T", bound=1), T=(2,)).map(lambda S: dict(S=S + 0.1 * jnp.eye(len(S))))
+
+
+def singular(g, h, c):
+    """Return the covariance of two inputs, X1's of rank one along g; c^2 is what they share."""
+    first = jnp.stack([g, jnp.zeros(2), jnp.zeros(2)], 1)
+    second = jnp.concatenate([c * h[:, None], jnp.eye(2)], 1)
+    F = jnp.concatenate([first, second])
+    return dict(S=F @ F.T)
+
+
+SINGULAR = inputs(g=positive("2"), h=reals("2"), c=interval(0, 1), T=(2,)).map(singular)
 
 
 def blocks(S):
@@ -41,6 +52,13 @@ def theta_cond(S):
     """Return the conditional covariance Theta22 - Theta21 Theta11^-1 Theta12."""
     S11, S12, S21, S22 = blocks(S)
     return kron(S22, S22) - kron(S21, S21) @ inv(kron(S11, S11)) @ kron(S12, S12)
+
+
+def theta_cond_singular(S):
+    """Return the same with the pseudo-inverse of S11 = g g^T, which is S11 / |g|^4."""
+    S11, S12, S21, S22 = blocks(S)
+    pseudo = S11 / jnp.trace(S11) ** 2
+    return kron(S22, S22) - kron(S21, S21) @ kron(pseudo, pseudo) @ kron(S12, S12)
 
 
 def regression(S):
@@ -86,6 +104,7 @@ def remainder(H):
     statement=r"S = L U L^\top,\ \Sigma' = L L^\top,\ U_{ab} \sim N(0, 1) "
     r"\ \Rightarrow\ \mathrm{Cov}(\mathrm{vec}\,S) = \Sigma' \otimes \Sigma'",
     assumptions=[r"\Sigma' \succeq 0"],
+    mathematics=True,
 )
 def kronecker_draw():
     """L U L^T has the Kronecker covariance, for any factor L, singular ones included.
@@ -108,6 +127,7 @@ def kronecker_draw():
     statement=r"\Theta_{21} \Theta_{11}^{-1} \mathrm{vec}(S(X_1)) = \mathrm{vec}\left("
     r"\Sigma'_{21} \Sigma'^{-1}_{11} S(X_1) (\Sigma'_{21} \Sigma'^{-1}_{11})^\top\right)",
     assumptions=[r"\Sigma'_{11} \succ 0"],
+    mathematics=True,
 )
 def conditional_mean():
     """The conditional mean of the scores is B S B^T with B = S21 S11^-1."""
@@ -131,6 +151,10 @@ def conditional_mean():
     r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{21} L_2^{-\top}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
     expect="refuted",
+    falls="wording",
+    consequence="With Sigma_12 for the second Sigma_21, and the whitening L2^-1 x L2^-1, the "
+    "identity and the sampler are right and cost O(T^3).",
+    mathematics=True,
 )
 def printed_identity():
     """The whitened conditional covariance is I x I - H x H, whitening and H both as printed.
@@ -152,6 +176,7 @@ def printed_identity():
     r"(L_2^{-\top} \otimes L_2^{-\top}) = I \otimes I - H \otimes H, \quad "
     r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+    mathematics=True,
 )
 def repaired_identity():
     """The same with S12 for the second S21 and the whitening that undoes L2 x L2.
@@ -174,6 +199,9 @@ def repaired_identity():
     r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
     expect="refuted",
+    falls="wording",
+    consequence="The factors that undo L2 x L2 are L2^-1 x L2^-1; with them the identity is right.",
+    mathematics=True,
 )
 def printed_whitening_alone():
     """The printed whitening, with H repaired, gives I x I - H x H.
@@ -190,12 +218,84 @@ def printed_whitening_alone():
 
 
 @claim(
+    "capture.D.H.whitening.repaired",
+    ref="App. D",
+    statement=r"(L_2^{-1} \otimes L_2^{-1})\, \Theta_{22}\, (L_2^{-\top} \otimes L_2^{-\top}) = "
+    r"I \otimes I",
+    assumptions=[r"\Sigma'_{22} = L_2 L_2^\top \succ 0"],
+    mathematics=True,
+)
+def repaired_whitening_alone():
+    """L2^-1 x L2^-1 whitens the scores of one input. Control: the printed factors."""
+    apart = lambda S: S * kron(jnp.eye(2), jnp.ones((2, 2)))  # S12 = 0
+    return identity(
+        lhs=lambda S: whitening(apart(S)),
+        rhs=lambda: jnp.eye(4),
+        over=DEFINITE,
+        control=dict(lhs=lambda S: printed_whitening(apart(S))),
+    )
+
+
+@claim(
+    "capture.D.footnote7",
+    ref="App. D, footnote 7",
+    statement=r"\Sigma'_{11} \text{ singular} \ \Rightarrow\ \Theta_{\mathrm{cond}} = "
+    r"\Theta_{22} - \Theta_{21} \Theta_{11}^+ \Theta_{12} \text{ is singular}",
+    assumptions=[r"\Sigma' \succeq 0"],
+    expect="refuted",
+    falls="wording",
+    consequence="It is the law of S(X1) that becomes degenerate, not the conditional one; the "
+    "pseudo-inverse serves as the footnote says.",
+    mathematics=True,
+)
+def printed_footnote():
+    """Where Sigma_11 is singular the conditional law of S(X2) is degenerate.
+
+    False: for independent inputs it is the law of S(X2), whatever S(X1) is; here with Sigma_22 = I
+    and one direction of X1. Control: it is as far from degenerate as the law
+    of S(X2).
+    """
+    smallest = lambda S: jnp.linalg.eigvalsh(theta_cond_singular(S))[0]
+    return identity(
+        lhs=smallest,
+        rhs=lambda: 0.0,
+        over=SINGULAR,
+        control=dict(rhs=lambda S: jnp.linalg.eigvalsh(kron(blocks(S)[3], blocks(S)[3]))[0]),
+    )
+
+
+@claim(
+    "capture.D.footnote7.repaired",
+    ref="App. D, footnote 7",
+    statement=r"\Sigma'_{11} \text{ singular}: \text{ with } \Sigma'^+_{11} \text{ for the inverse "
+    r"the two-step draw has the covariance of eq. (7)}",
+    assumptions=[r"\Sigma' \succeq 0"],
+)
+def repaired_footnote():
+    """`theorykit.kernels.draws.conditional` is right for singular Sigma_11 too.
+
+    Control: it is given S21 for S12.
+    """
+    law = lambda flip: lambda S, T: covariance(lambda U: two_steps(S, U, flip), 2, T, T)
+    return identity(
+        lhs=law(False),
+        rhs=score_law,
+        over=SINGULAR,
+        tol=1e-6,
+        control=dict(lhs=law(True)),
+    )
+
+
+@claim(
     "capture.D.H.bounded",
     ref="App. D",
     statement=r"I - H \succeq 0, \quad "
     r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{21} L_2^{-\top}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
     expect="refuted",
+    falls="wording",
+    consequence="The bound holds for the H that is meant, with Sigma_12.",
+    mathematics=True,
 )
 def printed_bound():
     """x^T H x <= x^T x, for the printed H, which is not symmetric.
@@ -212,6 +312,7 @@ def printed_bound():
     statement=r"I - H \succeq 0, \quad "
     r"H := L_2^{-1} \Sigma'_{21} \Sigma'^{-1}_{11} \Sigma'_{12} L_2^{-\top}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0", r"\Sigma'_{22} = L_2 L_2^\top"],
+    mathematics=True,
 )
 def repaired_bound():
     """x^T H x <= x^T x for H = W W^T, W = L2^-1 S21 L1^-T; tight when one input fixes the other."""
@@ -263,6 +364,10 @@ def printed_covariance(S):
     r"\quad H = Q \Lambda Q^{-1} \text{ as printed}",
     assumptions=[r"\Sigma'_{11}, \Sigma'_{22} \succ 0"],
     expect="refuted",
+    falls="wording",
+    consequence="The sampler is right for the H that is meant, with Sigma_12; its cost is the "
+    "same.",
+    mathematics=True,
 )
 def printed_joint_draw():
     """The two-step draw, with H as printed, has the covariance of eq. (7).
@@ -325,7 +430,7 @@ def joint_factor():
     alone = lambda P: jnp.eye(P)[:, None, None, :, None, None]
 
     def law(F, P, T):
-        scores = lambda U: jnp.einsum("iar,rs,ics->iac", F, U, F)
+        scores = lambda U: recursion.scores(F, F, U[None], 1.0)[:, :, 0]
         return covariance(scores, F.shape[-1], F.shape[-1]).reshape(P, T, T, P, T, T)
 
     def eq7(F):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit import claim
-from theorykit.checks import inequality, on_box
+from theorykit.checks import alternative, identity, inequality, on_box, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.proofs_numeric.capture._softmax import (
     cross_block,
@@ -31,6 +31,7 @@ SHARP_BLOCK = (20 + 14 * 7**0.5) / 27
     "capture.E1.first_derivative",
     ref="Lemma E.1, eq. (25)",
     statement=r"\sum_k |\partial A_c / \partial S_k| \le 2 A_c",
+    mathematics=True,
 )
 def first_derivative():
     """The absolute derivatives of one softmax weight sum to at most twice that weight.
@@ -51,6 +52,7 @@ def first_derivative():
     "capture.E1.second_derivative",
     ref="Lemma E.1, eq. (26)",
     statement=r"\sum_{k,l} |\partial^2 A_c / \partial S_k \partial S_l| \le 6 A_c",
+    mathematics=True,
 )
 def second_derivative():
     """The absolute second derivatives of one softmax weight sum to at most six times that weight.
@@ -65,6 +67,101 @@ def second_derivative():
         **SEARCH,
         proof=on_box(T=2, S=(-1, 1)),
         control=dict(rhs=lambda S: 5.8 * weight(S)),
+    )
+
+
+@claim(
+    "capture.E1.first_derivative.exact",
+    ref="Lemma E.1, eq. (27)",
+    statement=r"\sum_k |A_c (\delta_{ck} - A_k)| = 2 A_c (1 - A_c)",
+    mathematics=True,
+)
+def first_derivative_exact():
+    """The sum of eq. (25) is 2 A_c (1 - A_c). Control: 2 A_c."""
+    return identity(
+        lhs=lambda S: total(jax.grad(weight)(S)),
+        rhs=lambda S: 2 * weight(S) * (1 - weight(S)),
+        over=LOGITS,
+        tol=1e-7,
+        control=dict(rhs=lambda S: 2 * weight(S)),
+    )
+
+
+@claim(
+    "capture.E1.second_derivative.exact",
+    ref="Lemma E.1, eq. (28)",
+    statement=r"\partial^2_{kl} A_c = A_c \delta_{ck} \delta_{cl} - A_c A_l \delta_{ck} "
+    r"- A_c A_k \delta_{cl} - A_c A_k \delta_{kl} + 2 A_c A_k A_l",
+    mathematics=True,
+)
+def second_derivative_exact():
+    """The second derivatives are the five terms of eq. (28). Control: the last one once."""
+
+    def terms(S, times=2):
+        A, I = softmax(S), jnp.eye(len(S))
+        A0, d = A[0], I[0]
+        mixed = A0 * (jnp.outer(d, A) + jnp.outer(A, d) + jnp.diag(A))
+        return A0 * jnp.outer(d, d) - mixed + times * A0 * jnp.outer(A, A)
+
+    return identity(
+        lhs=lambda S: jax.hessian(weight)(S),
+        rhs=terms,
+        over=inputs(S=reals("T"), T=(2, 8)),
+        tol=1e-7,
+        control=dict(rhs=lambda S: terms(S, times=1)),
+    )
+
+
+def at_even_weights(entries):
+    """Return the measure: a statistic of the first block at even weights, V_ce = +-1 by c."""
+
+    def measure(T):
+        signs = jnp.where(jnp.arange(T) % 2, -1.0, 1.0)
+        value = lambda s: softmax(s) @ signs
+        return float(entries(jnp.abs(jax.hessian(value)(jnp.zeros(T)))))
+
+    return measure
+
+
+@claim(
+    "capture.E1.summands",
+    ref="App. E.1, before Lemma E.1",
+    statement=r"|\partial^2 f / \partial \tilde S_{(i,c)} \partial \tilde S_{(j,e)}| = O(1 / T^2)",
+    expect="refuted",
+    falls="wording",
+    consequence="The sum is bounded in T by the lemma that follows, which does not go through its "
+    "summands: those on the diagonal are of order 1 / T, and larger where attention is peaked.",
+    mathematics=True,
+)
+def printed_summands():
+    """Each summand of the Hessian sum is of order 1 / T^2.
+
+    Not even where attention is spread evenly: a summand on the diagonal of a block is
+    A_k (1 - 2 A_k) times the distance of a value from the mean, of order 1 / T. Control: what
+    T^(-3/2) would give.
+    """
+    return rate(
+        measure=at_even_weights(jnp.max),
+        at=(16, 64, 256),
+        at_most=-2,
+        control=alternative(-1.5),
+    )
+
+
+@claim(
+    "capture.E1.summands.repaired",
+    ref="App. E.1, before Lemma E.1",
+    statement=r"\max_{k,l} |\partial^2 f / \partial S_k \partial S_l| = \Theta(1 / T) "
+    r"\text{ at even attention}",
+    mathematics=True,
+)
+def repaired_summands():
+    """The largest summand is of order 1 / T there. Control: what T^(-3/4) would give."""
+    return rate(
+        measure=at_even_weights(jnp.max),
+        at=(16, 64, 256),
+        exponent=-1,
+        control=alternative(-0.75),
     )
 
 
@@ -86,6 +183,7 @@ def at_most(lhs, constant, smaller):
     r"\sum_{kl} |\partial^2 f / \partial S^{(2)}_k \partial S^{(2)}_l| \le 6M, \quad "
     r"\sum_{kl} |\partial^2 f / \partial S^{(1)}_k \partial S^{(2)}_l| \le 4M",
     assumptions=[r"\|\Sigma'\|_\infty \le M"],
+    mathematics=True,
 )
 def hessian_blocks():
     """The three blocks of the absolute Hessian are at most 6 M, 6 M and 4 M, here by autodiff.
@@ -111,6 +209,7 @@ def hessian_blocks():
     r"\le \tfrac{20 + 14 \sqrt 7}{27} M",
     assumptions=[r"\|\Sigma'\|_\infty \le M"],
     repairs="capture.E1.hessian_blocks",
+    mathematics=True,
 )
 def first_block_sharp():
     """The first block is at most 2.113 M, not only 6 M; the constant is the best over all T.
@@ -134,6 +233,7 @@ def first_block_sharp():
     statement=r"\sum_{kl} |\partial^2 f / \partial S^{(1)}_k \partial S^{(2)}_l| \le M",
     assumptions=[r"\|\Sigma'\|_\infty \le M"],
     repairs="capture.E1.hessian_blocks",
+    mathematics=True,
 )
 def cross_block_sharp():
     """The cross block is at most M, not only 4 M; the constant is the best for every T >= 2.
@@ -150,6 +250,7 @@ def cross_block_sharp():
     statement=r"\sup \sum_{ijce} |\partial^2 f / \partial \tilde S_{(i,c)} "
     r"\partial \tilde S_{(j,e)}| \le 6M + 6M + 2 (4M) = 20 M",
     assumptions=[r"\|\Sigma'\|_\infty \le M"],
+    mathematics=True,
 )
 def whole_hessian():
     """The absolute sum of the whole Hessian is at most 20 M.

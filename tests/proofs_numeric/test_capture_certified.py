@@ -15,10 +15,17 @@ with float64():
     CHECKS = {id: c.build() for id, c in CLAIMS.items()}
 SIDED = [id for id, check in CHECKS.items() if isinstance(check, identity | inequality)]
 
-# neural-tangents compares computed norms with zero; a pivoted Cholesky may meet equal pivots.
+# neural-tangents compares computed norms with zero; a pivoted Cholesky may meet equal pivots; the
+# shipped predictors have eigenvectors.
 MAY_NOT = {
+    "capture.4.1.footnote4.ridge",
+    "capture.5.1.bounded_in_T.targets",
     "capture.A3.mlp_step.tangents",
+    "capture.B.posterior",
+    "capture.D.footnote7.repaired",
     "capture.D.joint_draw.repaired",
+    "capture.E3.depth",
+    "capture.eq1.ridge",
     "capture.joint_factor.shipped",
 }
 

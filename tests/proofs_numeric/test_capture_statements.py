@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from theorykit import kernels
 from theorykit.claims import float64
-from theorykit.kernels import activations, draws
+from theorykit.kernels import activations, draws, recursion
 from theorykit.proofs_numeric.capture import (
     _softmax,
     correction,
@@ -88,6 +89,44 @@ def test_a_factor_with_a_wrong_entry_turns_the_verdict(monkeypatch):
     right = draws.factor
     monkeypatch.setattr(draws, "factor", lambda S: (right(S)[0].at[0, 0].add(1), 0.0))
     assert drawn.shipped_factor.run().verdict == "refuted"
+
+
+def test_scores_of_twice_the_size_turn_the_verdict(monkeypatch):
+    right = recursion.scores
+    monkeypatch.setattr(recursion, "scores", lambda f, rows, u, scale: 2 * right(f, rows, u, scale))
+    assert drawn.joint_factor.run().verdict == "refuted"
+
+
+def test_a_ridge_of_twice_the_size_turns_the_verdict(monkeypatch):
+    right = kernels.ridge
+    twice = lambda k, y, k_test, ridge: right(k, y, k_test, ridge=2 * ridge)
+    monkeypatch.setattr(kernels, "ridge", twice)
+    assert ridge.ridge_predictor.run().verdict == "refuted"
+
+
+def test_an_mlp_that_looks_at_other_tokens_turns_the_verdict(monkeypatch):
+    right = recursion.mlp
+
+    def mixed(state, *arguments):
+        after = right(state, *arguments)
+        return after._replace(nngp=after.nngp + 0.1 * state.nngp.mean())
+
+    monkeypatch.setattr(recursion, "mlp", mixed)
+    assert mlp_step.three_entries.run().verdict == "refuted"
+
+
+def test_largest_of_many_errors_grows_like_the_root_of_log_T_where_tokens_are_many():
+    """The limit of `lipschitz.positioned`: given U_00, the diagonal's errors are independent."""
+    rng, draws = np.random.default_rng(0), 8
+
+    def largest(T):
+        sign = np.where(np.arange(T) % 2, -1.0, 1.0)[:, None]
+        score = lambda: sign * rng.standard_normal(draws) + rng.standard_normal((T, draws))
+        entry = lambda: (np.tanh(score() / 2) ** 2).mean(1) / 2
+        return np.mean([np.abs(entry() - entry()).max() for _ in range(200)])
+
+    found = np.array([largest(2**n) for n in (4, 8, 12)]) / np.sqrt([4, 8, 12])
+    np.testing.assert_allclose(found, found[0], rtol=0.1)
 
 
 def test_correction_with_a_flipped_sign_leaves_the_first_order():

@@ -15,7 +15,16 @@ pytestmark = pytest.mark.evidence
 
 # In the slow tier networks are trained: what is refuted there is measured.
 CAPTURE = [c for c in select(["capture.*"]) if c.tier == "fast"]
-REFUTED = [c.id for c in CAPTURE if c.expect == Verdict.refuted]
+# A fitted exponent has no certificate.
+FITTED = {
+    "capture.4.1.footnote4",
+    "capture.E1.summands",
+    "capture.E3.draws",
+    "capture.E3.layer_norm",
+    "capture.intro.kernel_cost",
+    "capture.table1.forward_cost.width",
+}
+REFUTED = [c.id for c in CAPTURE if c.expect == Verdict.refuted and c.id not in FITTED]
 EXACT = [
     "sharper.fourier*",
     "sharper.9.*",
