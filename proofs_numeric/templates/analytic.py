@@ -145,8 +145,8 @@ def by_type(first):
     r"\text{ for any multi-index } \mu",
     expect="refuted",
     falls="wording",
-    consequence="The order 0 is to be excluded, as the proof does; where Lemma G.9 needs it, "
-    "|f| <= 1 + gamma^2 serves.",
+    consequence="The order 0 is to be excluded, as the proof does; where Lemma G.9 needs it, |f| "
+    "<= 1 + gamma^2 serves.",
     mathematics=True,
 )
 def derivative_bound():
@@ -397,8 +397,8 @@ def weight_type_repaired():
     statement=r"[X \tilde X^\top + \gamma I]_{ij} \text{ is of } (1, \gamma)\text{-type}",
     expect="refuted",
     falls="proof",
-    consequence="The matrix has gamma^2, whose type is (1, 2 + gamma^2); the lemma's factor "
-    "C (1 + gamma^2) has room for it.",
+    consequence="The matrix has gamma^2, whose type is (1, 2 + gamma^2); the lemma's factor C (1 "
+    "+ gamma^2) has room for it.",
     mathematics=True,
 )
 def entry_type():
