@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import exhaustive, inequality, rate
+from theorykit.checks import alternative, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, interval, positive, reals
 from theorykit.kernels import template_derivative
+from theorykit.proofs_numeric.templates._powers import power_of
 
 # Series of one variable, cut after the fifth power.
 
@@ -28,6 +29,9 @@ def absolute(a, r):
     ref="Lemma G.4",
     statement=r"f + g \text{ is of } (\min(\tau_1, \sigma_1), \tau_2 + \tau_2)\text{-type}",
     expect="refuted",
+    falls="wording",
+    consequence="The second term is meant to be sigma_2; nothing that uses the rule changes.",
+    mathematics=True,
 )
 def sum_rule():
     """The absolute series of a sum is at most twice that of the first summand.
@@ -46,6 +50,7 @@ def sum_rule():
     "templates.G.types.sum.repaired",
     ref="Lemma G.4",
     statement=r"f + g \text{ is of } (\min(\tau_1, \sigma_1), \tau_2 + \sigma_2)\text{-type}",
+    mathematics=True,
 )
 def sum_rule_repaired():
     """It is at most the sum of both. Control: the larger one."""
@@ -62,6 +67,7 @@ def sum_rule_repaired():
     ref="Lemma G.4",
     statement=r"fg \text{ is of } (\min(\tau_1, \sigma_1), "
     r"\tau_2 \sigma_2 + \tau_2 |g| + |f| \sigma_2)\text{-type}",
+    mathematics=True,
 )
 def product_rule():
     """The rule for products. Control: without tau_2 sigma_2."""
@@ -96,6 +102,7 @@ def composed(a, b):
     ref="Lemma G.3",
     statement=r"g \circ f \text{ is of } (\min(\tau_1, (\sigma_1 \circ f) \tau_1 / \tau_2), "
     r"\sigma_2 \circ f)\text{-type}",
+    mathematics=True,
 )
 def composition_rule():
     """The rule for compositions, of polynomials of degree three and five.
@@ -137,6 +144,10 @@ def by_type(first):
     statement=r"|\partial^\mu f(\zeta_0)| \le \tau_2 \tau_1^{-|\mu|} \mu! "
     r"\text{ for any multi-index } \mu",
     expect="refuted",
+    falls="wording",
+    consequence="The order 0 is to be excluded, as the proof does; where Lemma G.9 needs it, |f| "
+    "<= 1 + gamma^2 serves.",
+    mathematics=True,
 )
 def derivative_bound():
     """The bound of derivatives by type, at every order, 0 too.
@@ -156,6 +167,7 @@ def derivative_bound():
     "templates.G5.repaired",
     ref="Lemma G.5",
     statement=r"|\partial^\mu f(\zeta_0)| \le \tau_2 \tau_1^{-|\mu|} \mu!,\ |\mu| \ge 1",
+    mathematics=True,
 )
 def derivative_bound_repaired():
     """From the first order on. Control: half the bound."""
@@ -177,26 +189,105 @@ def logistic(u, order):
 
 
 RADIUS = 1 / (2 * math.e**2)
+LOGITS = inputs(zeta=reals("3"))
+
+
+def total(f, at, radius, order=4):
+    """Return sum over 1 <= |mu| <= order of |a_mu| radius^|mu|, from the derivatives of f."""
+    found, derivative = 0.0, f
+    for n in range(1, order + 1):
+        derivative = jax.jacfwd(derivative)
+        found += jnp.abs(derivative(at)).sum() * radius**n / math.factorial(n)
+    return found
+
+
+def weight(zeta):
+    """Return the first weight of a softmax."""
+    return jax.nn.softmax(zeta)[0]
 
 
 @claim(
     "templates.G6",
     ref="Lemma G.6",
     statement=r"\mathrm{smax}(\zeta)_j \text{ is of } (1 / (2 e^2), 1)\text{-type}",
-    assumptions=["two logits"],
+    assumptions=["three logits"],
+    mathematics=True,
 )
 def softmax_type():
     """The absolute series of a softmax weight in the distance 1 / (2 e^2) is at most 1.
 
-    Of two logits, in both at once, up to order 20. It is at most 0.035 there. Control: the radius
-    pi / 2, at which the series of the logistic function ends.
+    Of three logits, in all of them at once, up to order 4; the next order is below 1e-4. It is at
+    most 0.035 there: 1 is generous, see below. Control: the bound 1 / 32.
     """
-    lhs = lambda r: lambda u: absolute(logistic(u, 20), 2 * r)
     return inequality(
-        lhs=lhs(RADIUS),
-        rhs=lambda u: 1.0 + 0 * u,
-        over=inputs(u=reals()),
-        control=dict(lhs=lhs(np.pi / 2)),
+        lhs=lambda zeta: total(weight, zeta, RADIUS),
+        rhs=lambda zeta: 1.0 + 0 * zeta[0],
+        over=LOGITS,
+        starts=8,
+        control=dict(rhs=lambda zeta: 1 / 32 + 0 * zeta[0]),
+    )
+
+
+@claim(
+    "templates.G6.proof",
+    ref="Lemma G.6, proof",
+    statement=r"\mathrm{smax}(\zeta)_j = 1 / h \text{ is of } (1 / (2 e^2), 1 / h)\text{-type}",
+    assumptions=["three logits"],
+    mathematics=True,
+)
+def softmax_type_by_its_value():
+    """What the proof ends with before it takes 1 / h <= 1: the bound is the weight itself.
+
+    Control: an eighth of it; the ratio is at most e^(2 radius) - 1, or 0.145.
+    """
+    return inequality(
+        lhs=lambda zeta: total(weight, zeta, RADIUS),
+        rhs=weight,
+        over=LOGITS,
+        starts=8,
+        control=dict(rhs=lambda zeta: weight(zeta) / 8),
+    )
+
+
+def reciprocal(sign):
+    """Return the predicate: the coefficients sign (-1)^k / y^(k+1) times y + (t - y) are 1."""
+
+    def predicate(y):
+        c = [sign * power_of(-1, k) * Fraction(1, power_of(y, k + 1)) for k in range(9)]
+        return c[0] * y == 1 and all(c[k] * y + c[k - 1] == 0 for k in range(1, 9))
+
+    return predicate
+
+
+@claim(
+    "templates.G6.series",
+    ref="Lemma G.6, proof",
+    statement=r"\tfrac1y = \sum_{k \ge 0} \tfrac{(-1)^{k+1}}{y_0^{k+1}} (y - y_0)^k",
+    expect="refuted",
+    falls="wording",
+    consequence="The sign is that of -1 / y; the proof uses absolute values only.",
+    mathematics=True,
+)
+def reciprocal_series():
+    """The series of 1 / y around y_0 has the printed signs. It has the opposite ones.
+
+    Control: the same at another scale.
+    """
+    return exhaustive(
+        predicate=reciprocal(-1), universe=range(1, 6), control=dict(predicate=reciprocal(-2))
+    )
+
+
+@claim(
+    "templates.G6.series.repaired",
+    ref="Lemma G.6, proof",
+    statement=r"\tfrac1y = \sum_{k \ge 0} \tfrac{(-1)^k}{y_0^{k+1}} (y - y_0)^k",
+    mathematics=True,
+)
+def reciprocal_series_repaired():
+    """With (-1)^k it is the series. Control: as printed."""
+    return exhaustive(
+        predicate=reciprocal(1), universe=range(1, 6), control=dict(predicate=reciprocal(-1))
     )
 
 
@@ -223,13 +314,28 @@ def weight_series(beta, gamma, zeta, p):
     return total
 
 
-def type_sum(beta, gamma, zeta, p, more, factor=1.0):
-    """Return the absolute series at the radius of Lemma G.7, with |beta| + |gamma| + `more`."""
+def radius(beta, gamma, zeta, p, more):
+    """Return the radius of Lemma G.7, with |beta| + |gamma| + `more`."""
     size = jnp.abs(zeta).max() + (jnp.abs(beta) + jnp.abs(gamma) + more) * jnp.abs(p).max()
-    r = jnp.minimum(1.0, factor * RADIUS / jnp.maximum(size, 1e-30))
-    powers = r ** np.add.outer(np.arange(ORDER + 1), np.arange(ORDER + 1))
-    a = jnp.abs(weight_series(beta, gamma, zeta, p)) * powers
+    return jnp.minimum(1.0, RADIUS / jnp.maximum(size, 1e-30))
+
+
+def summed(series, r):
+    """Return the absolute series in both variables at the distance r, without its constant."""
+    powers = r ** np.add.outer(np.arange(len(series)), np.arange(len(series)))
+    a = jnp.abs(series) * powers
     return a.sum() - a[0, 0]
+
+
+def type_sum(beta, gamma, zeta, p, more, factor=1.0):
+    """Return the absolute series of a weight at that radius, or a multiple of it."""
+    r = jnp.minimum(1.0, factor * radius(beta, gamma, zeta, p, more))
+    return summed(weight_series(beta, gamma, zeta, p), r)
+
+
+def first_weight(beta, gamma, zeta, p):
+    """Return smax(beta zeta + beta gamma p)_1."""
+    return jax.nn.softmax(beta * zeta + beta * gamma * p)[0]
 
 
 SCORES = inputs(beta=reals(), gamma=reals(), zeta=reals("2"), p=reals("2"))
@@ -242,6 +348,10 @@ SCORES = inputs(beta=reals(), gamma=reals(), zeta=reals("2"), p=reals("2"))
     r"(\min(1, 1 / (2 e^2 \|X \zeta\|_\infty + 2 e^2 (|\beta| + |\gamma|) \|p\|_\infty)), 1)"
     r"\text{-type}",
     expect="refuted",
+    falls="statement",
+    consequence="The lemma holds with |beta| + |gamma| + 1 in the place of |beta| + |gamma|, and "
+    "what rests on it with it.",
+    mathematics=True,
 )
 def weight_type():
     """The absolute series in (beta, gamma) at the printed radius is at most 1.
@@ -263,36 +373,45 @@ def weight_type():
     "templates.G7.repaired",
     ref="Lemma G.7",
     statement=r"\dots (\min(1, 1 / (2 e^2 \|X \zeta\|_\infty + "
-    r"2 e^2 (|\beta| + |\gamma| + 1) \|p\|_\infty)), 1)\text{-type}",
+    r"2 e^2 (|\beta| + |\gamma| + 1) \|p\|_\infty)), \mathrm{smax}(\dots)_j)\text{-type}",
+    mathematics=True,
 )
 def weight_type_repaired():
-    """With |beta| + |gamma| + 1 it is, up to the order 4 in each. Control: the radius times 30."""
+    """With |beta| + |gamma| + 1 it is, up to the order 4 in each, and by more than is printed.
+
+    The bound is the weight itself, as in the proof of Lemma G.6, and not only 1. Control: an eighth
+    of it.
+    """
     return inequality(
         lhs=lambda beta, gamma, zeta, p: type_sum(beta, gamma, zeta, p, 1.0),
-        rhs=lambda beta: 1.0 + 0 * beta,
+        rhs=lambda beta, gamma, zeta, p: first_weight(beta, gamma, zeta, p),
         over=SCORES,
         starts=16,
-        control=dict(lhs=lambda beta, gamma, zeta, p: type_sum(beta, gamma, zeta, p, 1.0, 30.0)),
+        control=dict(rhs=lambda beta, gamma, zeta, p: first_weight(beta, gamma, zeta, p) / 8),
     )
 
 
 @claim(
     "templates.G8.entry",
     ref="Lemma G.8, proof",
-    statement=r"[X \tilde X^\top + \gamma^2 I]_{ij} \text{ is of } (1, \gamma)\text{-type}",
+    statement=r"[X \tilde X^\top + \gamma I]_{ij} \text{ is of } (1, \gamma)\text{-type}",
     expect="refuted",
+    falls="proof",
+    consequence="The matrix has gamma^2, whose type is (1, 2 + gamma^2); the lemma's factor C (1 "
+    "+ gamma^2) has room for it.",
+    mathematics=True,
 )
 def entry_type():
-    """The absolute series of gamma^2 at the distance 1, 2 |gamma| + 1, is at most |gamma|.
+    """The absolute series of gamma at the distance 1, which is 1, is at most gamma > 0.
 
-    The proof prints gamma I; its C (1 + gamma^2) has room for what is right. Control: |gamma| / 2.
+    Control: gamma / 2.
     """
-    series = lambda gamma: jnp.stack([gamma**2, 2 * gamma, 1.0 + 0 * gamma])
+    series = lambda gamma: jnp.stack([gamma, 1.0 + 0 * gamma])
     return inequality(
         lhs=lambda gamma: absolute(series(gamma), 1.0),
-        rhs=lambda gamma: jnp.abs(gamma),
-        over=inputs(gamma=reals()),
-        control=dict(rhs=lambda gamma: jnp.abs(gamma) / 2),
+        rhs=lambda gamma: gamma,
+        over=inputs(gamma=positive()),
+        control=dict(rhs=lambda gamma: gamma / 2),
     )
 
 
@@ -300,6 +419,7 @@ def entry_type():
     "templates.G8.entry.repaired",
     ref="Lemma G.8, proof",
     statement=r"[X \tilde X^\top + \gamma^2 I]_{ij} \text{ is of } (1, 2 + \gamma^2)\text{-type}",
+    mathematics=True,
 )
 def entry_type_repaired():
     """It is at most 2 + gamma^2, so that the lemma's C (1 + gamma^2) stands. Control: 1.9."""
@@ -313,10 +433,80 @@ def entry_type_repaired():
     )
 
 
-def product_of_softmaxes(beta, gamma, zeta, other, p):
-    """Return f of Lemma G.8 for the strings ab and ac."""
-    first, second = (jax.nn.softmax(beta * z + beta * gamma * p) for z in (zeta, other))
-    return first @ (jnp.diag(jnp.array([1.0, 0.0])) + gamma**2 * jnp.eye(2)) @ second
+def convolved(p, q):
+    """Return the product of two series of two variables, cut at the order in each."""
+    return jax.scipy.signal.convolve2d(p, q)[: ORDER + 1, : ORDER + 1]
+
+
+def pair_series(beta, gamma, zeta, other, p):
+    """Return the series of f of Lemma G.8 for the strings ab and ac."""
+    one, two = weight_series(beta, gamma, zeta, p), weight_series(beta, gamma, other, p)
+    both = convolved(one, two)
+    rest = convolved((-one).at[0, 0].add(1.0), (-two).at[0, 0].add(1.0))
+    square = jnp.zeros_like(one).at[0, :3].set(jnp.stack([gamma**2, 2 * gamma, 1.0 + 0 * gamma]))
+    return both + convolved(both + rest, square)
+
+
+PAIRS = inputs(beta=reals(), gamma=reals(), zeta=reals("2"), other=reals("2"), p=reals("2"))
+PRINTED_RADII = (
+    r"(\min(1, \tfrac{1}{2 e^2} \tfrac{1}{\|X \zeta\|_\infty + (|\beta| + |\gamma|%s) "
+    r"\|p\|_\infty}, \tfrac{1}{2 e^2} \tfrac{1}{\|\tilde X \tilde \zeta\|_\infty + "
+    r"(|\beta| + |\gamma|%s) \|p\|_\infty}), %s (1 + \gamma^2))"
+)
+
+
+@claim(
+    "templates.G8",
+    ref="Lemma G.8",
+    statement=r"f \text{ is of type } " + PRINTED_RADII % ("", "", "C"),
+    expect="refuted",
+    falls="statement",
+    consequence="The lemma holds with |beta| + |gamma| + 1, as Lemma G.7 does.",
+    mathematics=True,
+)
+def product_type():
+    """At beta = gamma = 0 and zeta = 0 the absolute series at the radius 1 is bounded in p.
+
+    It is not, for the strings ab and ac: it grows like a power of p, beyond any C. Control: it
+    falls.
+    """
+    zero = jnp.zeros(2)
+    measure = lambda n: summed(pair_series(0.0, 0.0, zero, zero, n * jnp.array([1.0, -1.0])), 1.0)
+    return rate(measure=measure, at=(4, 8, 16, 32), at_most=0.0, control=dict(at_most=-1.0))
+
+
+@claim(
+    "templates.G8.repaired",
+    ref="Lemma G.8",
+    statement=r"f \text{ is of type } " + PRINTED_RADII % (" + 1", " + 1", "12"),
+    mathematics=True,
+)
+def product_type_repaired():
+    """With |beta| + |gamma| + 1 it is, with C = 12 for strings of any length.
+
+    A weight is of a type with its own value (Lemma G.7), so that its absolute series with the
+    constant is at most twice the weight; weights sum to 1, and gamma^2 becomes at most
+    (|gamma| + 1)^2. Here for ab and ac, up to the order 4 in each. Control: C = 0.8.
+    """
+
+    def lhs(beta, gamma, zeta, other, p):
+        radii = [radius(beta, gamma, z, p, 1.0) for z in (zeta, other)]
+        return summed(pair_series(beta, gamma, zeta, other, p), jnp.minimum(*radii))
+
+    bound = lambda c: lambda gamma: c * (1 + gamma**2)
+    return inequality(lhs=lhs, rhs=bound(12.0), over=PAIRS, starts=8, control=dict(rhs=bound(0.8)))
+
+
+FIRST, SECOND = np.array([0, 1, 0]), np.array([0, 2, 2])
+"""The strings aba and acc."""
+
+
+def product_of_softmaxes(beta, gamma, zeta, other, p, x=FIRST, y=SECOND):
+    """Return f of Lemma G.8 for two strings."""
+    first = jax.nn.softmax(beta * zeta[x] + beta * gamma * p)
+    second = jax.nn.softmax(beta * other[y] + beta * gamma * p)
+    same = jnp.asarray(x[:, None] == y[None, :], float)
+    return first @ (same + gamma**2 * jnp.eye(len(x))) @ second
 
 
 @claim(
@@ -326,19 +516,22 @@ def product_of_softmaxes(beta, gamma, zeta, other, p):
     r"(2 e^2 (\|X \zeta\|_\infty + \|\tilde X \tilde \zeta\|_\infty + (|\beta| + |\gamma|) "
     r"\|p\|_\infty))^{k_1 + k_2}) k_1! k_2!",
     expect="refuted",
+    falls="statement",
+    consequence="The lemma holds with |beta| + |gamma| + 1; that derivatives may be taken under "
+    "the expectation follows all the same.",
+    mathematics=True,
 )
 def derivatives_bounded():
     """At beta = gamma = 0 and zeta = 0 the derivatives are bounded whatever p is.
 
-    They are not: that in beta and gamma is proportional to p, for the strings ab and ac, while the
-    bound is C. Control: a decreasing one.
+    They are not: that in beta and gamma is proportional to p, for the strings aba and acc, while
+    the bound is C. Control: a decreasing one.
     """
-    zero = jnp.zeros(2)
+    zero = jnp.zeros(3)
 
     def measure(n):
-        f = lambda beta, gamma: product_of_softmaxes(
-            beta, gamma, zero, zero, n * jnp.array([1.0, -1.0])
-        )
+        p = n * jnp.array([1.0, -1.0, 0.0])
+        f = lambda beta, gamma: product_of_softmaxes(beta, gamma, zero, zero, p)
         return abs(jax.grad(lambda gamma: jax.grad(f)(0.0, gamma))(0.0))
 
     return rate(measure=measure, at=(1, 4, 16, 64), at_most=0.0, control=dict(at_most=-1.0))
@@ -347,37 +540,39 @@ def derivatives_bounded():
 @claim(
     "templates.G9.repaired",
     ref="Lemma G.9",
-    statement=r"|\partial_\beta^{k_1} \partial_\gamma^{k_2} f| \le 11 k^2 (1 + \gamma^2) \max(1, "
+    statement=r"|\partial_\beta^{k_1} \partial_\gamma^{k_2} f| \le 12 (1 + \gamma^2) \max(1, "
     r"(2 e^2 (\|X \zeta\|_\infty + \|\tilde X \tilde \zeta\|_\infty + (|\beta| + |\gamma| + 1) "
     r"\|p\|_\infty))^{k_1 + k_2}) k_1! k_2!",
+    mathematics=True,
 )
 def derivatives_bounded_repaired():
-    """With |beta| + |gamma| + 1 the bound follows from the types, with C = 11 k^2.
+    """With |beta| + |gamma| + 1 the bound follows from the types, with C = 12 at any length.
 
-    First and second derivatives of f for the strings ab and ac. Control: C = 1 / 20.
+    f and its first and second derivatives for the strings aba and acc. Control: C = 0.9, which f
+    itself breaks where both softmaxes are at the first position.
     """
 
     def lhs(beta, gamma, zeta, other, p):
         f = lambda at: product_of_softmaxes(at[0], at[1], zeta, other, p)
         at = jnp.stack([beta, gamma])
-        return jax.grad(f)(at), jax.hessian(f)(at)
+        return f(at), jax.grad(f)(at), jax.hessian(f)(at)
 
     def rhs(C):
         def bound(beta, gamma, zeta, other, p):
-            size = jnp.abs(zeta).max() + jnp.abs(other).max()
+            size = jnp.abs(zeta[:2]).max() + jnp.abs(other[::2]).max()
             size += (jnp.abs(beta) + jnp.abs(gamma) + 1) * jnp.abs(p).max()
-            base = jnp.maximum(1.0, size / RADIUS)
+            base, scale = jnp.maximum(1.0, size / RADIUS), C * (1 + gamma**2)
             factorials = jnp.ones((2, 2)) + jnp.eye(2)
-            return C * (1 + gamma**2) * base, C * (1 + gamma**2) * base**2 * factorials
+            return scale, scale * base, scale * base**2 * factorials
 
         return bound
 
     return inequality(
         lhs=lambda **at: jax.tree.map(jnp.abs, lhs(**at)),
-        rhs=rhs(44.0),
-        over=inputs(beta=reals(), gamma=reals(), zeta=reals("2"), other=reals("2"), p=reals("2")),
+        rhs=rhs(12.0),
+        over=inputs(beta=reals(), gamma=reals(), zeta=reals("3"), other=reals("3"), p=reals("3")),
         starts=16,
-        control=dict(rhs=rhs(1 / 20)),
+        control=dict(rhs=rhs(0.9)),
     )
 
 
@@ -387,6 +582,9 @@ def derivatives_bounded_repaired():
     statement=r"|\partial_\beta^{k_1} \partial_\gamma^{k_2} \kappa(\beta, \gamma)| \le "
     r"C (1 + \gamma^2) k_1! k_2! (C (|\beta| + |\gamma|)^{k_1 + k_2})",
     expect="refuted",
+    falls="proof",
+    consequence="The kernel is smooth at the origin, and its derivatives there grow faster than "
+    "those of an analytic function: the lemma is true for beta > 0 only.",
 )
 def kernel_derivatives_bounded():
     """At beta = gamma = 0, where the bound is 0, the derivatives of the kernel are 0.
@@ -422,6 +620,42 @@ def coefficients(order):
 
 
 @claim(
+    "templates.G1.bound.repaired",
+    ref="Lemma G.1, proof",
+    statement=r"|\partial_\beta^{2n} \kappa_{ab,ab}(0, 0)| \le "
+    r"\tfrac12 (2n)!\, \frac{(2n + 1) (2n)!}{n!\, \pi^{2n}},\ n \ge 1",
+)
+def kernel_derivatives_bounded_repaired():
+    """For ab with itself the even derivatives in beta have this bound, and 0.81 of it at least.
+
+    Up to the order 64, in fractions, with a number just below pi; the first three orders by the
+    expansions of appendix F.1. The factor (2n)! / n! is what analyticity fails by. Control: 2 / 5
+    for 1 / 2, so that the bound cannot be lowered by a fifth.
+    """
+    found = coefficients(32)
+    pi = Fraction(314159, 100000)
+
+    def size(n):
+        value = found[n]
+        if n <= 3:
+            value = template_derivative("ab", "ab", 2 * n, 0) * Fraction(1, math.factorial(2 * n))
+        return max(value, -value)
+
+    def bounded(share):
+        def predicate(n):
+            bound = share * (2 * n + 1) * math.factorial(2 * n)
+            return size(n) * math.factorial(n) * power_of(pi, 2 * n) <= bound
+
+        return predicate
+
+    return exhaustive(
+        predicate=bounded(Fraction(1, 2)),
+        universe=range(1, 33),
+        control=dict(predicate=bounded(Fraction(2, 5))),
+    )
+
+
+@claim(
     "templates.G1.series",
     ref="Lemma G.1",
     statement=r"\kappa_{ab,ab}(\beta, 0) = 1 - 2 \mathbb E[\sigma'(\beta Z)],\ Z \sim N(0, 2)",
@@ -453,6 +687,10 @@ def kernel_series():
     ref="Lemma G.1",
     statement=r"\kappa_{X, \tilde X} \text{ is analytic in } \mathbb R^2",
     expect="refuted",
+    falls="statement",
+    consequence="Lemma F.1 and Theorem 3.4 keep their conclusion: that the kernel is analytic for "
+    "beta > 0 and smooth at 0 is enough for them.",
+    mathematics=True,
 )
 def kernel_is_analytic():
     """The Taylor coefficients of the kernel at beta = 0 grow at most geometrically.
@@ -488,6 +726,7 @@ def around(beta=1.0, radius=0.65, points=512, nodes=6001):
     ref="Lemma G.1",
     statement=r"\kappa_{X, \tilde X} \text{ is analytic in } \beta \text{ for } \beta > 0 "
     r"\text{ and smooth at } \beta = 0",
+    mathematics=True,
 )
 def kernel_is_analytic_repaired():
     """Around beta = 1 the roots of the coefficients stay bounded: the radius is at least 0.5.
@@ -495,10 +734,9 @@ def kernel_is_analytic_repaired():
     Then a difference g_id - g_tau that vanished on a set of positive measure in beta, gamma > 0
     would vanish with all its derivatives at the corner, which stages F.2 to F.6 exclude. The
     density of the scores carries the dependence on beta; it is singular at |arg beta| = pi / 4.
-    Control: roots that grow like n.
+    Control: roots that grow like the root of n, as those of the square root of n! do.
     """
     root = lambda n: around()[n] ** (1 / n)
     return rate(
-        measure=root, at=(16, 24, 32), exponent=0.0, tolerance=0.35,
-        control=dict(exponent=1.0),
-    )  # fmt: skip
+        measure=root, at=(16, 24, 32), exponent=0.0, tolerance=0.2, control=alternative(0.5)
+    )

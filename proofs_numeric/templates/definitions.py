@@ -39,10 +39,12 @@ def small_templates(length, letters="αβS"):
 
 
 def image(z, values, avoid):
-    """Return sub(z, s) for s(α), s(β) = values, or None where s is no map that matching allows."""
+    """Return sub(z, s) for s(α), s(β) = values, or None where s is no map that matching allows.
+
+    As printed: s is injective on all wildcards, those that the template does not have included.
+    """
     s = {"α": values[0], "β": values[1]}
-    used = [s[w] for w in ("α", "β") if w in z]
-    if len(set(used)) < len(used) or (avoid and set(used) & set(z)):
+    if values[0] == values[1] or (avoid and set(values) & set(z)):
         return None
     return tuple(s.get(c, c) for c in z)
 
@@ -317,6 +319,10 @@ def counts():
     r"\alpha\beta\gamma\beta\gamma\square\alpha\gamma\epsilon\beta \to 1, \quad "
     r"\alpha\beta\gamma\gamma\beta\square\epsilon\beta\alpha\gamma \to 3",
     expect="refuted",
+    falls="wording",
+    consequence="The label of the first template, that of the figure, is 3 and not 2; the number "
+    "of templates is right.",
+    mathematics=True,
 )
 def answers():
     """The three printed labels number the answers from one first place.
@@ -344,16 +350,16 @@ def answers():
     statement=r"\alpha\beta\gamma\gamma\alpha\square\epsilon\alpha\beta\gamma \to 3",
 )
 def answers_repaired():
-    """With the label 3 for the first template, answers are numbered from one.
+    """With the label 3 for the first template, answers are numbered from one, as the task's are.
 
-    Control: as printed.
+    The shipped task has all three templates with these labels. Control: as printed.
     """
+    labels = {"".join(t.symbols): int(t.label) for t in families.distribution_of_three()}
 
     def numbered(case):
         z, label = case
-        z = symbols(z)
         missing = [c for c in z[:3] if c not in z[3:5]]
-        return label == 1 + z[6:].index(missing[0])
+        return label == 1 + z[6:].index(missing[0]) == labels[z]
 
     universe = [("αβγγα□εαβγ", 3), ("αβγβγ□αγεβ", 1), ("αβγγβ□εβαγ", 3)]
     return exhaustive(
@@ -377,6 +383,10 @@ def majorities(k):
     ref="Section 1.1",
     statement=r"\text{the majority of } k \text{ tokens: } 2^{k-1} \text{ templates}",
     expect="refuted",
+    falls="wording",
+    consequence="The length is to be odd, as it is in the experiments: a string of even length "
+    "may have no majority.",
+    mathematics=True,
 )
 def majority_count():
     """For every k, strings over two tokens with a majority make 2^(k-1) templates.
@@ -403,3 +413,100 @@ def majority_count_repaired():
         )
     )
     return exhaustive(predicate=count(1), universe=members, control=dict(predicate=count(0)))
+
+
+# The tasks of appendix B ----------------------------------------------------------------------
+
+LENGTHS = (3, 5, 7)
+LABELLED = [("".join(t.symbols), int(t.label)) for k in LENGTHS for t in families.majority(k)]
+"""The majority task as it is defined in appendix B: its templates and labels."""
+
+
+@claim(
+    "templates.B.labels",
+    ref="Fig. 17, caption",
+    statement=r"f_* = +1 \text{ if } \alpha \text{ occurs more times in the last } k - 1 "
+    r"\text{ entries},\ +1 \text{ if fewer times}",
+    expect="refuted",
+    falls="wording",
+    consequence="The second label is meant to be -1, and ties go with it, as the definition of "
+    "the task in appendix B has it.",
+)
+def majority_labels():
+    """The caption's labels are those of the task. Control: all of them -1."""
+    holds = lambda label: (
+        lambda case: case[1] == label or 2 * case[0][1:].count("α") == len(case[0]) - 1
+    )
+    return exhaustive(predicate=holds(1), universe=LABELLED, control=dict(predicate=holds(-1)))
+
+
+@claim(
+    "templates.B.labels.repaired",
+    ref="Appendix B",
+    statement=r"f_*(z) = 1 \text{ if } |\{i : z_1 = z_i\}| > (k + 1) / 2,\ -1 \text{ otherwise}",
+)
+def majority_labels_repaired():
+    """The label is 1 if the first token has the majority of the rest, and -1 if not, ties included.
+
+    Both ways to say it agree with the task, at lengths 3, 5 and 7. Control: ties have 1.
+    """
+
+    def holds(ties):
+        def predicate(case):
+            z, label = case
+            rest = 2 * z[1:].count("α") - (len(z) - 1)
+            own = 2 * z.count(z[0]) > len(z) + 1
+            return (label == 1) == own == (rest >= 0 if ties else rest > 0)
+
+        return predicate
+
+    return exhaustive(
+        predicate=holds(False),
+        universe=LABELLED,
+        telling=lambda case: 2 * case[0][1:].count("α") == len(case[0]) - 1,
+        control=dict(predicate=holds(True)),
+    )
+
+
+WILD_PAIRS = list(itertools.combinations(["".join(z) for z in words("αβγ", 3)], 2))
+
+
+@claim(
+    "templates.B.random",
+    ref="Appendix B, Figs. 18 to 21",
+    statement=r"z \ne z' \Rightarrow \text{ the labels of } z, z' \text{ can both be met}",
+    expect="refuted",
+    falls="reading",
+    consequence="Templates drawn to be distinct may match the same strings, with other labels; "
+    "drawn to be disjoint, as the theory asks, they do not. At length five and two wildcards this "
+    "is one pair in 31.",
+)
+def distinct_templates():
+    """Two distinct templates are disjoint, here of three wildcards at length three.
+
+    They are not: αβ and βα match the same strings. Control: none is.
+    """
+    apart = lambda wanted: lambda pair: disjoint(*pair) == wanted
+    return exhaustive(
+        predicate=apart(True), universe=WILD_PAIRS, control=dict(predicate=apart(False))
+    )
+
+
+@claim(
+    "templates.B.random.repaired",
+    ref="Appendix B, Figs. 18 to 21",
+    statement=r"z, z' \in \mathcal W^k \text{ disjoint} \iff "
+    r"\text{ they repeat at different places}",
+)
+def distinct_up_to_names():
+    """Templates of wildcards are disjoint if and only if they are no renaming of one another.
+
+    Control: if and only if they differ.
+    """
+    holds = lambda of: lambda pair: disjoint(*pair) == (of(pair[0]) != of(pair[1]))
+    return exhaustive(
+        predicate=holds(repeats),
+        universe=WILD_PAIRS,
+        telling=lambda pair: repeats(pair[0]) == repeats(pair[1]),
+        control=dict(predicate=holds(lambda z: z)),
+    )

@@ -113,6 +113,8 @@ def pink_terms():
     statement=r"\mathrm{tr}(XX^\top XY^\top) = \|[1^\top X]_R\|^2 = \mathrm{tr}(XY^\top YY^\top)",
     assumptions=[r"[1^\top X]_R = [1^\top Y]_R"],
     expect="refuted",
+    falls="proof",
+    consequence="The two terms occur only in stages 4 and 5, where the rows agree and it is right.",
 )
 def pink_traces():
     """The last two pink terms are the squared norm of [1'X]_R.
@@ -180,6 +182,8 @@ def orange_terms():
     statement=r"\mathrm{tr}(XY^\top XY^\top) = \mathrm{tr}(X_R X_R^\top)",
     assumptions=[r"X_R := [X]_{[k] \times R} = [Y]_{[k] \times R}"],
     expect="refuted",
+    falls="proof",
+    consequence="That the term depends on one string only, which is all that is used, stays true.",
 )
 def orange_trace():
     """The last orange term is the trace of X_R X_R'.
@@ -267,31 +271,45 @@ def template_sets(length=3, letters="αβγa"):
     ]
 
 
-def stage(number, given, conclusion):
-    """Return the predicate of a stage: equal sums of a derivative imply the conclusion.
+def arrangements(found):
+    """Return the ways to match the X_i of a set with its Y_j, the identity first."""
+    return [
+        [(x, y) for (x, _), (_, y) in zip(found, tau, strict=True)]
+        for tau in itertools.permutations(found)
+    ]
 
-    For every permutation tau of a set, where `given` holds of all pairs X_i, Y_tau(i): if the sum
-    of the derivative over i is that of the identity, then `conclusion` holds of all pairs.
+
+@functools.cache
+def derivative(number, x, y):
+    """Return the derivative of stage `number`, counted from 1, for two strings."""
+    return evaluate(template_expansion(*TABLE[number - 1][:2]), x, y)
+
+
+def stage(member, derivative_of):
+    """Whether a stage holds for a set: equal sums of a derivative imply the conclusion.
+
+    For every permutation tau for which what the stage assumes holds of all pairs X_i, Y_tau(i): if
+    the sum of the derivative over i is that of the identity, then what it concludes holds of all.
     """
-    beta, gamma = TABLE[number][:2]
+    number, found = member
+    given, conclusion = STAGES[number - 1]
+    total = lambda pairs: sum(derivative_of(number, x, y) for x, y in pairs)
+    identity, *others = arrangements(found)
+    return all(
+        all(conclusion(x, y) for x, y in pairs)
+        for pairs in others
+        if all(given(x, y) for x, y in pairs) and total(pairs) == total(identity)
+    )
 
-    def predicate(sets):
-        expansion = template_expansion(beta, gamma)
-        met = {found for each in sets for found in each}
-        value = {(x, y): evaluate(expansion, x, y) for x, _ in met for _, y in met}
-        for found in sets:
-            identity = sum(value[pair] for pair in found)
-            for tau in itertools.permutations(found):
-                matched = [(x, y) for (x, _), (_, y) in zip(found, tau, strict=True)]
-                if sum(value[pair] for pair in matched) != identity:
-                    continue
-                if not all(given(x, y) for x, y in matched):
-                    continue
-                if not all(conclusion(x, y) for x, y in matched):
-                    return False
-        return True
 
-    return predicate
+def is_put_to_the_test(member):
+    """Whether a permutation meets what the stage assumes, and not what it concludes."""
+    number, found = member
+    given, conclusion = STAGES[number - 1]
+    return any(
+        all(given(x, y) for x, y in pairs) and not all(conclusion(x, y) for x, y in pairs)
+        for pairs in arrangements(found)
+    )
 
 
 R = "a$"
@@ -324,25 +342,59 @@ STAGES = [
 def stages():
     """Each of the five stages, on every set of two or three disjoint templates of length three.
 
-    Over three wildcards and one token, with [CLS] at the end; all permutations. Control: what the
-    second concludes already follows from the first derivative.
+    Over three wildcards and one token, with [CLS] at the end; all permutations. A set tells if its
+    stage has something to exclude. Control: the derivative of the stage before (the first: none).
     """
-    sets = template_sets()
-    first, second, third, fourth, fifth = (stage(i, *STAGES[i]) for i in range(5))
-
-    def predicate(member):
-        number, found = member
-        if number == 1:
-            return first(found)
-        if number == 2:
-            return second(found)
-        if number == 3:
-            return third(found)
-        return fourth(found) if number == 4 else fifth(found)
-
-    early = stage(0, anything, same_token_rows)
+    before = lambda number, x, y: derivative(number - 1, x, y) if number > 1 else 0
+    members = [(number, found) for number in range(1, 6) for found in template_sets()]
     return exhaustive(
-        predicate=predicate,
-        universe=[(number, sets) for number in range(1, 6)],
-        control=dict(predicate=lambda member: early(member[1])),
+        predicate=lambda member: stage(member, derivative),
+        universe=members,
+        telling=is_put_to_the_test,
+        control=dict(predicate=lambda member: stage(member, before)),
+    )
+
+
+def first_sum(pairs, scale):
+    """Return g(0, 0), times a number, and the sum of the squared norms of [1'X]_R."""
+    shared_norms = sum(norm(x, shared(x, y), 2) for x, y in pairs)
+    k = len(pairs[0][0])
+    return scale(k) * sum(derivative(1, x, y) for x, y in pairs), shared_norms
+
+
+@claim(
+    "templates.F3.equality",
+    ref="Claim F.2, proof",
+    statement=r"\tau = \mathrm{id}:\ g_\tau(0, 0) = \sum_i \|[1^\top X_i]_R\|^2",
+    expect="refuted",
+    falls="wording",
+    consequence="The constant c_1 = 1 / k^2 is left out from the second line on; with it in every "
+    "line the argument is complete.",
+)
+def equality_for_the_identity():
+    """For tau = id both inequalities of the proof hold with equality, so that this is the end.
+
+    The first line has c_1, the others have not. Sets of disjoint templates of length three, with
+    [CLS]. Control: k for the constant.
+    """
+    equal = lambda scale: lambda found: len({*first_sum(found, scale)}) == 1
+    return exhaustive(
+        predicate=equal(lambda k: 1),
+        universe=template_sets,
+        control=dict(predicate=equal(lambda k: k)),
+    )
+
+
+@claim(
+    "templates.F3.equality.repaired",
+    ref="Claim F.2, proof",
+    statement=r"\tau = \mathrm{id}:\ g_\tau(0, 0) = c_1 \sum_i \|[1^\top X_i]_R\|^2",
+)
+def equality_for_the_identity_repaired():
+    """With c_1 = 1 / k^2 it is. Control: 1 / k."""
+    equal = lambda scale: lambda found: len({*first_sum(found, scale)}) == 1
+    return exhaustive(
+        predicate=equal(lambda k: k * k),
+        universe=template_sets,
+        control=dict(predicate=equal(lambda k: k)),
     )
