@@ -1,6 +1,7 @@
 """Theorems 9 and 27, appendix B.6: programs to Limit Transformers, operation by operation."""
 
 import itertools
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,6 @@ from theorykit.subjects import crasp, limit
 
 relu = lambda v: max(v, 0)
 step = lambda v: int(v >= 0)
-HALVES = [Fraction(k, 2) for k in range(-4, 5)]
 SHARES = [Fraction(k, 4) for k in range(5)]
 
 # The theorem -------------------------------------------------------------------------------------
@@ -40,6 +40,67 @@ def theorem():
     All strings up to length 7 over two symbols, 4 over three. Control: programs with > for >=.
     """
     return construction(**shipped(PRINTED, 2**8))
+
+
+OPERATIONS = {
+    "not": "L(i) := not Q_a(i)",
+    "not, counted": "L(i) := (#[j <= i] not Q_a(j)) = 2",
+    "and": "L(i) := Q_a(i) and i % 2 = 0",
+    "true": "L(i) := (#[j <= i] true) = 3",
+    "periodic": "L(i) := i % 3 in {1, 2}",
+    "periodic, counted": "L(i) := (#[j <= i] j % 2 = 0) = 2",
+    "comparison": "L(i) := A(i) <= B(i)",
+    "local, 0": "L(i) := (#[j <= i, j = i] Q_a(j)) = 1",
+    "local, 1": "L(i) := (#[j <= i, j = i - 1] Q_a(j)) = 1",
+    "local, 3": "L(i) := (#[j <= i, j = i - 3] Q_a(j)) = 1",
+    "local, counted": "C(i) := #[j <= i, j = i - 2] Q_a(j)\nL(i) := (#[j <= i] C(j) = 1) = 2",
+    "two distances": "L(i) := (#[j <= i, i - j in {0, 2}] Q_a(j)) = 1",
+    "addition": "L(i) := A(i) + A(i) = B(i) + 1",
+    "subtraction": "L(i) := A(i) - B(i) = 0 - 1",
+    "conditional": "L(i) := (Q_a(i) ? A(i) : B(i)) >= 2",
+    "conditional, large": "L(i) := (Q_a(i) ? 3 + A(i) : 2) >= 5",
+    "conditional, negative": "L(i) := (Q_a(i) ? 1 - 4 * A(i) : 0 - 5) < 0 - 6",
+}
+"""A program for each operation of Definition 8 and each way in which it enters the construction."""
+
+
+@claim(
+    "limit.crasp.compile.operations",
+    ref="Theorem 9, Theorem 27",
+    statement=r"P \text{ accepts } w \iff T_\infty \text{ accepts } w,\ |w| \le 6,\ "
+    r"P \text{ of one operation each}",
+)
+def operations():
+    """Programs that stand on one operation each, on all strings up to length 6.
+
+    Not one is constant. Control: a and b exchanged, or a residue or a constant.
+    """
+
+    def build(name, change=lambda text: text):
+        counts = "A(i) := #[j <= i] Q_a(j)\nB(i) := #[j <= i] Q_b(j)"
+        of = lambda text: crasp.parse(f"alphabet: a b\n{counts}\n{text}")
+        p, other = of(OPERATIONS[name]), of(change(OPERATIONS[name]))
+        verdicts = p.accepts(words("ab", *range(7)))
+        return mistakes(p, crasp.compile(other), 6), 0 < verdicts.sum() < len(verdicts)
+
+    near = {
+        "Q_a": "Q_b",
+        "A(i)": "B(i)",
+        "B(i)": "A(i)",
+        "% 2 = 0": "% 2 = 1",
+        "{1, 2}": "{0, 1}",
+        "= 3": "= 2",
+    }
+    exchanged = lambda text: re.sub(
+        "|".join(map(re.escape, near)), lambda found: near[found[0]], text
+    )
+    return construction(
+        build=build,
+        has=lambda built: not built[0],
+        telling=lambda built: built[1],
+        cases=list(OPERATIONS),
+        control=dict(build=lambda name: build(name, exchanged)),
+    )
 
 
 @claim(
@@ -76,9 +137,14 @@ def shipped(names, most):
 
 
 def random_mistakes(seed, lines=6, longest=5, **options):
-    """Return where a random program and its transformer differ."""
+    """Return where a random program and its transformer differ, and whether it is not constant."""
     p = crasp.random_program(np.random.default_rng(seed), "ab", lines, **options)
-    return mistakes(p, crasp.compile(p), longest)
+    verdicts = p.accepts(words("ab", *range(longest + 1)))
+    return mistakes(p, crasp.compile(p), longest), 0 < verdicts.sum() < len(verdicts)
+
+
+VARYING = [2, 3, 4, 5, 10, 12, 15, 16, 18, 19]
+"""Seeds of random programs that are not constant on strings up to length 5."""
 
 
 @claim(
@@ -87,18 +153,22 @@ def random_mistakes(seed, lines=6, longest=5, **options):
     statement=r"P \text{ accepts } w \iff T_\infty \text{ accepts } w,\ |w| \le 5",
 )
 def random_programs():
-    """So do 10 random programs. Control: the transformer of a program without its last line."""
+    """So do 10 random programs, none of them constant.
+
+    Control: the transformer of a program without its last line.
+    """
 
     def other(seed):
         p = crasp.random_program(np.random.default_rng(seed), "ab", 6)
         q = crasp.random_program(np.random.default_rng(seed), "ab", 5)
         strings = words("ab", 4)
-        return (crasp.compile(q).accepts(strings) != p.accepts(strings)).any()
+        return (crasp.compile(q).accepts(strings) != p.accepts(strings)).any(), True
 
     return construction(
         build=random_mistakes,
-        has=lambda wrong: not wrong,
-        cases=range(10),
+        has=lambda built: not built[0],
+        telling=lambda built: built[1],
+        cases=VARYING,
         control=dict(build=other),
     )
 
@@ -115,11 +185,13 @@ def many_programs():
     def other(seed):
         draw = lambda s: crasp.random_program(np.random.default_rng(s), "ab", 8)
         strings = words("ab", 4)
-        return (crasp.compile(draw(seed)).accepts(strings) != draw(seed + 1).accepts(strings)).any()
+        differ = crasp.compile(draw(seed)).accepts(strings) != draw(seed + 1).accepts(strings)
+        return differ.any(), True
 
     return construction(
         build=lambda seed: random_mistakes(seed, 6, 6),
-        has=lambda wrong: not wrong,
+        has=lambda built: not built[0],
+        telling=lambda built: built[1],
         cases=range(500),
         control=dict(build=other),
     )
@@ -185,12 +257,38 @@ def simulates():
 
 # The printed operations --------------------------------------------------------------------------
 
+WORDS = words("ab", *range(1, 6))
+
+
+def stored(text, name):
+    """Return what the compiled program stores for an operation, as a function of the word.
+
+    In exact arithmetic, at positions 1, 2, ...; and the operation's values.
+    """
+    p = crasp.parse(f"alphabet: a b\n{text}")
+    compiled = crasp.compile(p)
+    dimension = compiled.places[name].dimension
+    found = {}
+    for n in range(1, 6):
+        strings = words("ab", n)
+        last = limit.exact(compiled.transformer, strings).layers[-1].fractions()
+        found |= dict(zip(strings, last[:, 1:, dimension].tolist(), strict=True))
+    return lambda word: (found[word], crasp.interpret(p, word)[name][1:])
+
+
+def shares(values, more=1):
+    """Return the counts at positions 1, 2, ... over i + 1."""
+    return [Fraction(c, i + more) for i, c in enumerate(values, 1)]
+
 
 @claim(
     "limit.crasp.compile.index",
     ref="Appendix B.6",
     statement=r"T(\$w)_{i + 1, k} = \frac{C(i)}{i + 1} \text{ with positions from 0}",
     expect="refuted",
+    falls="wording",
+    consequence="An index: with positions from 1 and $ at position 0 the shares are as printed.",
+    mathematics=True,
 )
 def index():
     """With positions counted from 0, as the proof says, uniform attention divides by i + 2.
@@ -211,50 +309,69 @@ def index():
     statement=r"T(\$w)_{i, k} = \frac{C(i)}{i + 1} \text{ with positions from 1, \$ at 0}",
 )
 def index_repaired():
-    """With positions from 1 and `$` at position 0 the share is C(i) / (i + 1). Control: over i."""
-    attended = lambda P, i: Fraction(sum((0, *P)[: i + 1]), i + 1)
-    agrees = lambda more: (
-        lambda P: all(
-            Fraction(sum(P[:i]), i + more) == attended(P, i) for i in range(1, len(P) + 1)
-        )
+    """The compiled count of a is C(i) / (i + 1), on all words up to length 5. Control: over i."""
+    at = stored("C(i) := #[j <= i] Q_a(j)\nL(i) := C(i) >= 1", "C")
+
+    def holds(more):
+        def predicate(word):
+            found, counts = at(word)
+            return found == shares(counts, more)
+
+        return predicate
+
+    return exhaustive(
+        predicate=holds(1),
+        universe=WORDS,
+        telling=lambda word: "a" in word,
+        control=dict(predicate=holds(0)),
     )
-    members = [P for n in range(1, 6) for P in itertools.product((0, 1), repeat=n)]
-    return exhaustive(predicate=agrees(1), universe=members, control=dict(predicate=agrees(0)))
 
 
 @claim(
     "limit.crasp.compile.sos",
     ref="Appendix B.6",
-    statement=r"\text{zeroing } \$ \text{ once: } \frac{1}{i + 1} \sum_{j \le i} \neg P(j) = "
-    r"\frac{\#[j \le i]\, \neg P(j)}{i + 1}",
+    statement=r"P(0) \text{ is false for every Boolean operation } P",
+    assumptions=[r"\text{a first layer sets the vector at \$ to zero}"],
     expect="refuted",
+    falls="proof",
+    consequence="The proof masks $ before the first operation and not after a negation; masking "
+    "what is counted anew each time repairs it, and the theorem stands.",
 )
 def sos():
-    """Where `$` was set to zero once, a negation makes it true again, and counting counts it.
+    """A negation is true at `$` again, and counting then counts it.
 
-    Members are truth values of P at positions 1, 2, ... Control: `$` counted twice.
+    Members are Boolean operations over symbols, all false at `$`, by the interpreter. Control: any
+    operation is false there, constants too.
     """
-    at = lambda P, i, sos: sum((sos, *(1 - p for p in P[:i]))) == sum(1 - p for p in P[:i])
-    holds = lambda sos: lambda P: all(at(P, i, sos) for i in range(1, len(P) + 1))
-    members = [P for n in range(1, 6) for P in itertools.product((0, 1), repeat=n)]
-    return exhaustive(predicate=holds(1), universe=members, control=dict(predicate=holds(2)))
+    false = lambda e: crasp.interpret(crasp.parse(f"alphabet: a b\nP(i) := {e}"), "")["P"] == [0]
+    return exhaustive(
+        predicate=false,
+        universe=["Q_a(i)", "Q_a(i) and Q_b(i)", "not Q_a(i)"],
+        control=dict(universe=["Q_a(i)", "true"]),
+    )
 
 
 @claim(
     "limit.crasp.compile.sos.repaired",
     ref="Appendix B.6",
-    statement=r"\sum_{j \le i} \mathrm{ReLU}(1 - P(j) - [x_j = \$]) = \#[j \le i]\, \neg P(j)",
+    statement=r"\frac{1}{i + 1} \sum_{j \le i} \mathrm{ReLU}(1 - P(j) - [x_j = \$]) = "
+    r"\frac{\#[j \le i]\, \neg P(j)}{i + 1}",
 )
 def sos_repaired():
-    """What is counted is masked at `$` anew, by the same hidden unit. Control: not masked."""
-    unit = lambda p, sos, mask: relu(1 - p - mask * sos)
-    total = lambda P, mask: unit(0, 1, mask) + sum(unit(p, 0, mask) for p in P)
-    members = [P for n in range(1, 6) for P in itertools.product((0, 1), repeat=n)]
-    return exhaustive(
-        predicate=lambda P: total(P, 1) == sum(1 - p for p in P),
-        universe=members,
-        control=dict(predicate=lambda P: total(P, 0) == sum(1 - p for p in P)),
-    )
+    """What is counted is masked at `$` anew: compiled countings of negations are right.
+
+    Members are words up to length 5. Control: with `$` counted too.
+    """
+    at = stored("C(i) := #[j <= i] not Q_a(j)\nL(i) := C(i) >= 1", "C")
+
+    def holds(more):
+        def predicate(word):
+            found, counts = at(word)
+            return found == shares([c + more for c in counts])
+
+        return predicate
+
+    return exhaustive(predicate=holds(0), universe=WORDS, control=dict(predicate=holds(1)))
 
 
 gate = lambda P, V, r=1: relu(V - r * P) - relu(-r * P)
@@ -266,6 +383,9 @@ gate = lambda P, V, r=1: relu(V - r * P) - relu(-r * P)
     statement=r"P\,?\,V_1 : V_2 = f(P, V_1) + f(-P, V_2),\ "
     r"f(P, V) = \mathrm{ReLU}(V - P) - \mathrm{ReLU}(-P),\ P \in \{-1, 1\}",
     expect="refuted",
+    falls="wording",
+    consequence="A sign: with the two branches exchanged the gate is right.",
+    mathematics=True,
 )
 def conditional():
     """The branches are exchanged: f(P, V) is V at P = -1, so V_1 comes where P does not hold.
@@ -280,37 +400,77 @@ def conditional():
     )
 
 
+def branches(text):
+    """Return the predicate for whether a compiled conditional stores the branch that P takes.
+
+    The text has the conditional C of P, with branches U and V; the predicate is given a word and
+    whether the branches are exchanged.
+    """
+    p = crasp.parse(f"alphabet: a b\n{text}")
+    at = stored(text, "C")
+
+    def holds(word, exchanged=False):
+        values = crasp.interpret(p, word)
+        taken = [
+            u if bool(c) != exchanged else v
+            for c, u, v in zip(*(values[k][1:] for k in ("P", "U", "V")), strict=True)
+        ]
+        return at(word)[0] == shares(taken)
+
+    return holds
+
+
 @claim(
     "limit.crasp.compile.conditional.repaired",
     ref="Appendix B.6",
     statement=r"P\,?\,V_1 : V_2 = f(-P, V_1) + f(P, V_2)",
 )
 def conditional_repaired():
-    """With the branches exchanged it holds for shares in [0, 1]. Control: as printed."""
-    right = lambda m: m[1] if m[0] == 1 else m[2]
+    """With the branches exchanged, as compiled, it takes the right one on words up to length 5.
+
+    Both counts are within [0, 1]. Control: as printed.
+    """
+    holds = branches(
+        "P(i) := Q_a(i)\nU(i) := #[j <= i] Q_a(j)\nV(i) := #[j <= i] Q_b(j)\n"
+        "C(i) := P(i) ? U(i) : V(i)\nL(i) := C(i) >= 1"
+    )
     return exhaustive(
-        predicate=lambda m: gate(-m[0], m[1]) + gate(m[0], m[2]) == right(m),
-        universe=list(itertools.product((-1, 1), SHARES, SHARES)),
-        control=dict(predicate=lambda m: gate(m[0], m[1]) + gate(-m[0], m[2]) == right(m)),
+        predicate=lambda word: holds(word),
+        universe=WORDS,
+        telling=lambda word: not holds(word, True),
+        control=dict(predicate=lambda word: holds(word, True)),
     )
 
 
 @claim(
     "limit.crasp.compile.range",
     ref="Appendix B.6",
-    statement=r"f(P, V) = V \text{ if } P = -1 \text{ else } 0,\ V = C(i) / (i + 1)",
+    statement=r"V = \frac{C(i)}{i + 1} \in [0, 1] \text{ for every count } C",
     expect="refuted",
+    falls="proof",
+    consequence="The conditional's gate assumes V in [0, 1], and counts leave it by addition and "
+    "subtraction; a gate scaled with a bound on the count, known beforehand, repairs it.",
 )
 def count_range():
-    """Sums and differences of counts leave [0, 1], and there the gate leaks or clips.
+    """The gate of the conditional is for V in [0, 1]; sums and differences of counts leave it.
 
-    Members are P and V in [-2, 2]: 1 - C and C + C are such counts. Control: V exchanged with -V.
+    Members are counts by operations of Definition 8, the values those of the interpreter on bbb,
+    aaa and aba. Control: below 1/2.
     """
-    right = lambda m: m[1] if m[0] == -1 else 0
+
+    def within(most):
+        def predicate(count):
+            p = crasp.parse(f"alphabet: a b\nC(i) := {count}\nL(i) := C(i) >= 1")
+            return all(
+                0 <= v <= most for w in ("bbb", "aaa", "aba")
+                for v in shares(crasp.interpret(p, w)["C"][1:])
+            )  # fmt: skip
+
+        return predicate
+
+    counts = ["1", "#[j <= i] Q_a(j)", "1 - (#[j <= i] Q_a(j))", "2 + #[j <= i] Q_a(j)"]
     return exhaustive(
-        predicate=lambda m: gate(*m) == right(m),
-        universe=list(itertools.product((-1, 1), HALVES)),
-        control=dict(predicate=lambda m: gate(m[0], -m[1]) == right(m)),
+        predicate=within(1), universe=counts, control=dict(predicate=within(Fraction(1, 2)))
     )
 
 
@@ -323,13 +483,17 @@ def count_range():
 def count_range_repaired():
     """A gate scaled with a bound r on the count is exact; a program's bound is known beforehand.
 
-    Control: half the bound.
+    A compiled conditional of counts from -12 to 9, on words up to length 5. Control: with the
+    branches exchanged.
     """
-    right = lambda m: m[1] if m[0] == -1 else 0
+    holds = branches(
+        "P(i) := Q_a(i)\nU(i) := 3 - 3 * #[j <= i] Q_a(j)\nV(i) := 4 + #[j <= i] Q_b(j)\n"
+        "C(i) := P(i) ? U(i) : V(i)\nL(i) := C(i) >= 1"
+    )
     return exhaustive(
-        predicate=lambda m: gate(*m, 2) == right(m),
-        universe=list(itertools.product((-1, 1), HALVES)),
-        control=dict(predicate=lambda m: gate(*m, 1) == right(m)),
+        predicate=lambda word: holds(word),
+        universe=WORDS,
+        control=dict(predicate=lambda word: holds(word, True)),
     )
 
 
@@ -338,9 +502,13 @@ def count_range_repaired():
     ref="Appendix B.6",
     statement=r"(\mathrm{hs}(x_2 - x_1) + 1) / 2 = [x_1 \le x_2]",
     expect="refuted",
+    falls="reading",
+    consequence="The paper nowhere says which values Heaviside takes: read as 0 and 1 the formula "
+    "needs no (. + 1) / 2, read as -1 and 1 it is right.",
+    mathematics=True,
 )
 def comparison():
-    """A Heaviside unit, 0 or 1 (section 2), gives 1/2 or 1 in this formula.
+    """A Heaviside unit with values 0 and 1 gives 1/2 or 1 in this formula.
 
     It is written for a sign, -1 or 1. Members are x_1 and x_2. Control: of x_1 - x_2.
     """
@@ -358,12 +526,19 @@ def comparison():
     statement=r"\mathrm{hs}(x_2 - x_1) = [x_1 \le x_2],\ \mathrm{hs}(0) = 1",
 )
 def comparison_repaired():
-    """The unit itself is the comparison, if it is 1 at 0. Control: 0 at 0."""
-    return exhaustive(
-        predicate=lambda m: step(m[1] - m[0]) == (m[0] <= m[1]),
-        universe=list(itertools.product(SHARES, repeat=2)),
-        control=dict(predicate=lambda m: int(m[1] - m[0] > 0) == (m[0] <= m[1])),
-    )
+    """The unit itself is the comparison, as compiled, if it is 1 at 0. Control: 0 at 0."""
+    text = "U(i) := #[j <= i] Q_a(j)\nV(i) := #[j <= i] Q_b(j)\nL(i) := U(i) <= V(i)"
+    at, p = stored(text, "L"), crasp.parse(f"alphabet: a b\n{text}")
+
+    def holds(less):
+        def predicate(word):
+            values = crasp.interpret(p, word)
+            pairs = zip(values["U"][1:], values["V"][1:], strict=True)
+            return at(word)[0] == [int(u <= v - less) for u, v in pairs]
+
+        return predicate
+
+    return exhaustive(predicate=holds(0), universe=WORDS, control=dict(predicate=holds(1)))
 
 
 def looked_up(P, i, distance, N):
@@ -373,22 +548,9 @@ def looked_up(P, i, distance, N):
     return Fraction(sum(weight(j) * p for j, p in enumerate(row)), sum(map(weight, range(i + 1))))
 
 
-def local_members(longest=5):
-    """Return truth values of P, and distances."""
-    rows = [P for n in range(1, longest + 1) for P in itertools.product((0, 1), repeat=n)]
-    return list(itertools.product(rows, (0, 1, 2, 3)))
-
-
-def counts_right(holds):
-    """Return the predicate: at every position, `holds` says whether P is true a distance before."""
-
-    def predicate(member):
-        P, d = member
-        N = len(P) + 1
-        there = lambda i: i - d >= 1 and P[i - d - 1] == 1
-        return all(holds(P, i, d, N) == there(i) for i in range(1, len(P) + 1))
-
-    return predicate
+def printed_local(P, d):
+    """Return whether c_i >= 1/2, at positions 1, 2, ..."""
+    return [2 * looked_up(P, i, d, len(P) + 1) >= 1 for i in range(1, len(P) + 1)]
 
 
 @claim(
@@ -396,18 +558,24 @@ def counts_right(holds):
     ref="Appendix B.6",
     statement=r"P(i - \ell) \iff c_i \ge \tfrac12",
     expect="refuted",
+    falls="proof",
+    consequence="Near the start, where position i - l does not exist, the count comes out wrong; "
+    "asking also whether i > l repairs it.",
+    mathematics=True,
 )
 def local():
     """Where position i - l does not exist, attention is uniform and may pass 1/2 all the same.
 
-    With l = 2, position 1 and P true there, c = 1/2. Members are P and l. Control: c > 1/2.
+    With l = 2, position 1 and P true there, c = 1/2. Members are truth values of P and l. Control:
+    c > 1/2.
     """
-    half = lambda P, i, d, N: 2 * looked_up(P, i, d, N) >= 1
-    above = lambda P, i, d, N: 2 * looked_up(P, i, d, N) > 1
+    there = lambda P, d: [i > d and P[i - d - 1] == 1 for i in range(1, len(P) + 1)]
+    above = lambda P, d: [2 * looked_up(P, i, d, len(P) + 1) > 1 for i in range(1, len(P) + 1)]
+    rows = [P for n in range(1, 6) for P in itertools.product((0, 1), repeat=n)]
     return exhaustive(
-        predicate=counts_right(half),
-        universe=local_members(),
-        control=dict(predicate=counts_right(above)),
+        predicate=lambda m: printed_local(*m) == there(*m),
+        universe=list(itertools.product(rows, (0, 1, 2, 3))),
+        control=dict(predicate=lambda m: above(*m) == there(*m)),
     )
 
 
@@ -419,13 +587,17 @@ def local():
 def local_repaired():
     """Asking also whether i > l, by the share 1 / (i + 1) of `$`, makes it right.
 
-    Control: whether i >= l - 1.
+    As compiled, for l up to 3, on words up to length 5. Control: as printed.
     """
-    both = lambda slack: (
-        lambda P, i, d, N: 2 * looked_up(P, i, d, N) >= 1 and Fraction(d + 2 - slack, i + 1) <= 1
-    )
+    at = {
+        d: stored(f"C(i) := #[j <= i, j = i - {d}] Q_a(j)\nL(i) := C(i) >= 1", "C")
+        for d in range(4)
+    }
+    there = lambda word, d: [int(i > d and word[i - d - 1] == "a") for i in range(1, len(word) + 1)]
+    printed = lambda word, d: printed_local(tuple(int(c == "a") for c in word), d)
     return exhaustive(
-        predicate=counts_right(both(0)),
-        universe=local_members(),
-        control=dict(predicate=counts_right(both(2))),
+        predicate=lambda m: at[m[1]](m[0])[0] == shares(there(*m)),
+        universe=list(itertools.product(WORDS, range(4))),
+        telling=lambda m: printed(*m) != there(*m),
+        control=dict(predicate=lambda m: at[m[1]](m[0])[0] == shares(printed(*m))),
     )

@@ -132,6 +132,8 @@ def floats():
     ref="Sec. 2, eq. (2)",
     statement=r"a_{ij} = y_i^T K^T Q y_i \text{ is eq. (6) with } \phi = 0",
     expect="refuted",
+    falls="wording",
+    consequence="An index: eq. (6) and everything after it have the key y_j on the left.",
 )
 def eq2():
     """Eq. (2) prints the query y_i on both sides, so that no logit depends on the key.
@@ -179,6 +181,9 @@ def weight(n, a, p):
     ref="Sec. 2, eq. (3)",
     statement=r"\sum_{j \le i} \mathrm{Round}_p \exp(\log|x|\, a_{ij}) > 0",
     expect="refuted",
+    falls="wording",
+    consequence="An excluded edge: the model is undefined where all exponentials round to zero; "
+    "subtracting the largest logit first repairs it.",
 )
 def denominator():
     """Where all logits of a query are negative, all weights round to zero: eq. (3) divides by zero.
@@ -263,6 +268,9 @@ def limit_transformer():
     ref="Definitions 3, 8",
     statement=r"\psi(i, j) \text{ local } \Rightarrow \#[j \le i, \psi(i, j)] \le \tau + 1",
     expect="refuted",
+    falls="wording",
+    consequence="The order of two arguments: with the key first, as in eq. (6), locality bounds "
+    "what is counted.",
 )
 def order():
     """Definition 3 as printed puts no bound on what Definition 8's counting with psi can see.

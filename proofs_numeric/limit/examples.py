@@ -47,6 +47,9 @@ def induction_error(sharpness):
     statement=r"\phi(i, j) = [i + 1 = j] \Rightarrow |T(x)_{i,\sigma} - f(x)_{i,\sigma}| = "
     r"O(1/n)",
     expect="refuted",
+    falls="reading",
+    consequence="The second layer's logits are not printed; with attention alone phi has to be 2 "
+    "rather than 1, and Theorem 7 applies to the head all the same.",
 )
 def induction_printed():
     """With logits of 1 the error does not vanish: half of the weight stays on other positions.
@@ -97,6 +100,7 @@ def separates(pair, ones):
     ref="Appendix D.2",
     statement=r"\alpha < \beta \Rightarrow \exists x: F_\alpha(x) \ne F_\beta(x),\ "
     r"\#_1(x) \le \lceil 1 / (\beta - \alpha) \rceil",
+    mathematics=True,
 )
 def uncountable():
     """Any two F_alpha differ, at the latest on 1 / (beta - alpha) ones and some zeros.

@@ -54,6 +54,9 @@ PLACES = [(n, i) for n in range(1, 7) for i in range(1, n + 1)]
     ref="Proposition 31",
     statement=r"\mathrm{fst}(i) := \widehat{Maj}\, j \langle j \le i, \top \rangle",
     expect="refuted",
+    falls="proof",
+    consequence="The formula for the first position has to be another one; the proposition stands.",
+    mathematics=True,
 )
 def fst():
     """The printed formula for the first position holds everywhere: the sum is 2 i.
@@ -89,6 +92,10 @@ def fst_repaired():
     statement=r"\phi(i - 2) \equiv \exists i. (Succ(i, i) \land "
     r"\exists j. (Succ(j, i) \land \phi(j)))",
     expect="refuted",
+    falls="wording",
+    consequence="A variable: with Succ(j, i) outside and Succ(i, j) inside the two take turns, "
+    "as meant.",
+    mathematics=True,
 )
 def shift():
     """Succ(i, i) holds nowhere, so the printed shift is false. Members are truth values of phi.
@@ -165,6 +172,9 @@ def decides(upto):
     statement=r"\sum_k \alpha_k \#[j \le i]\, P_k(j) > 0 \iff "
     r"\widehat{Maj}\, j \langle \hat P_k(j), \dots, \top, \dots \rangle",
     expect="refuted",
+    falls="proof",
+    consequence="What is counted has to be kept to j <= i; with that the proposition stands.",
+    mathematics=True,
 )
 def counting():
     """The printed lists do not mention i: they count in the whole word.

@@ -30,6 +30,7 @@ SEQUENCES = [
     ref="Definition 22, Theorem 23",
     statement=r"t(n) = \max\{k: n_k \le n\} \Rightarrow t(n) \le n,\ t(n) \to \infty,\ "
     r"t(n_k) = k",
+    mathematics=True,
 )
 def training():
     """What the proof builds is a training length, and at n_k it is k.
@@ -107,6 +108,9 @@ def largest_error(n, lengths, exchanged):
     ref="Proposition 59",
     statement=r"|T_n(x, o) - f(x)| \text{ small for } |x| \le n / 2",
     expect="refuted",
+    falls="proof",
+    consequence="The two heads are parked the wrong way round; exchanged, they prove the "
+    "proposition's two halves.",
 )
 def offset_printed():
     """With `$` parked as printed, T_n errs at lengths up to n / 2 already.

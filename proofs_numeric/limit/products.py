@@ -67,6 +67,9 @@ def products():
     ref="Sec. 3.1, Definition 43",
     statement=r"\text{the products specify the computation uniquely}",
     expect="refuted",
+    falls="wording",
+    consequence="Biases and activation functions have to be given beside the products; nothing "
+    "in the proofs changes.",
 )
 def biases():
     """Biases b_l occur in no product function, and outputs depend on them.
@@ -93,6 +96,10 @@ def biases():
     ref="Sec. 3.1, Definition 43",
     statement=r"|\{\alpha\}| + |\{\beta\}| \text{ does not depend on } d",
     expect="refuted",
+    falls="wording",
+    consequence="The number of products with rows of A and columns of B grows with d; of those "
+    "between positions, symbols and outputs, of which the sentence speaks, it does not.",
+    mathematics=True,
 )
 def number():
     """The columns of B_l and the rows of A_l are among the vectors: there are L d of each.
@@ -197,6 +204,10 @@ PACKED = 160
     statement=r"G(n) = G(n + \Delta) \text{ for } n + \Delta < N,\ \Delta \text{ bounded by rank, "
     r"precision and norms alone}",
     expect="refuted",
+    falls="statement",
+    consequence="Products are periodic away from the end only; Lemma 52 and Theorem 7 use the "
+    "lemma up to the last position.",
+    mathematics=True,
 )
 def periodic():
     """The product of p_1 and p_N is one of a kind: translation invariance says nothing of it.
@@ -284,6 +295,8 @@ def precision():
     ref="Appendix F.4.2",
     statement=r"\text{parameters taken from product functions have precision} \le 4 L p",
     expect="refuted",
+    falls="wording",
+    consequence="A constant: 4 L p is too small for L = 1, where Lemma 49 has (4 + 2 L) p.",
 )
 def precision_bound():
     """With one layer, 4 L is less than the 4 + 2 L of Lemma 49. Control: 2 L p."""

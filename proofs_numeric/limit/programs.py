@@ -118,6 +118,9 @@ def is_balanced(w):
     statement=r"C_1(i) := \#[j \le i]\, Q_1(i),\ C_0(i) := \#[j \le i]\, Q_0(i),\ "
     r"M(i) := C_1(i) \ge C_0(i)",
     expect="refuted",
+    falls="wording",
+    consequence="An index, i for j, in two lines of the listing.",
+    mathematics=True,
 )
 def majority_printed():
     """The listing counts Q_1(i), at i and not at j: read so, the last symbol decides.
@@ -154,6 +157,8 @@ def majority():
     ref="Appendix C.1.2",
     statement=r"\text{Dyck-1 is the language with at least as many ) as (}",
     expect="refuted",
+    falls="wording",
+    consequence="The sentence of another section stands here; the program is right.",
 )
 def dyck_printed():
     """The section defines Dyck-1 by MAJORITY's sentence. The program accepts another language.
@@ -253,6 +258,9 @@ def all_patterns(strict, right=subsequence):
     ref="Appendix C.1.5",
     statement=r"L_k(i) := \overleftarrow\exists (Q_{a_k}(i) \land L_{k-1}(i))",
     expect="refuted",
+    falls="proof",
+    consequence="The listing accepts too much where a letter repeats; with strict masks below "
+    "the last it is right, and so is the lemma.",
 )
 def piecewise_printed():
     """With masks j <= i one position serves two equal letters: a is accepted for aa.
@@ -309,6 +317,9 @@ ARGMAX_PRINTED = (
     statement=r"\mathrm{NEXT}_a(i) := Q_a(i) \land C_{aa}(i) \ge C_{ab}(i) \land "
     r"C_{aa}(i) \ge C_{ac}(i)",
     expect="refuted",
+    falls="wording",
+    consequence="The listing is for the current symbol a only; the text before it asks for a "
+    "case for every symbol.",
 )
 def argmax_printed():
     """The listing predicts a only after an a; other current symbols need their own counts.

@@ -75,6 +75,10 @@ def least_period(p):
     ref="Definition 50, footnote 11",
     statement=r"\Delta = 1 + \sup\{\Delta: p_i \not\equiv p_{i + \Delta}\}",
     expect="refuted",
+    falls="wording",
+    consequence="A footnote: the least shift that fits is meant, not one more than the largest "
+    "that does not.",
+    mathematics=True,
 )
 def period():
     """Of a sequence that is not constant, no multiple of anything else but the period fits.
@@ -128,6 +132,7 @@ def squared_products(d):
     "limit.54.initialisation",
     ref="Proposition 54, proof",
     statement=r"\mathbb E |p_i^T A p_j|^2 = \frac1d\ (i \ne j),\ \frac{d + 2}{d^2}\ (i = j)",
+    mathematics=True,
 )
 def initialisation():
     """The two expectations at d = 8, for entries N(0, 1/d) of p and A = K^T Q.
@@ -147,6 +152,7 @@ def initialisation():
     ref="Proposition 54, proof",
     statement=r"\frac{d + 2}{d^2} < \frac3d",
     expect="refuted",
+    mathematics=True,
 )
 def diagonal():
     """At d = 1 the two are equal. Control: 2 / d."""
@@ -195,6 +201,7 @@ def regularizer_at_start():
     "limit.56.nuclear",
     ref="Lemma 56, eq. (71)",
     statement=r"\|A\| \ge \frac{\|G\|_*}{n},\ G_{ij} = x_i^T A x_j,\ \|x_i\| = 1",
+    mathematics=True,
 )
 def nuclear():
     """The spectral norm is at least the nuclear norm of the Gram-like matrix, over n.

@@ -51,6 +51,9 @@ def up_to(most=10):
     statement=r"\text{no odd run of 1 followed by an odd run of 0} \iff "
     r"\text{no } 0 1^{2n+1} 0^{2m+1} 1 \text{ substring}",
     expect="refuted",
+    falls="wording",
+    consequence="The words and the pattern after them define different languages; the proofs fit "
+    "the words.",
 )
 def tomita3():
     """Tomita 3 in words is the language without substrings 0 1^(2n+1) 0^(2m+1) 1, "i.e.".
@@ -239,6 +242,9 @@ def agrees(text, name):
     statement=r"w \in (10)^* \iff \forall i:\ w_i = 0 \wedge C_1(i) = C_0(i) \ \vee\ "
     r"w_i = 1 \wedge C_1(i) = C_0(i) + 1",
     expect="refuted",
+    falls="wording",
+    consequence="A sketch that leaves out the last symbol; the language has a program, as the "
+    "table says.",
 )
 def tomita2():
     """At each position of a word of Tomita 2 counts are balanced after 0, one apart after 1.
@@ -391,6 +397,10 @@ def decided(word_length, counted):
     statement=r"\exists P:\ \text{MAJORITY}(w) = f(\#[j \le |w|]\, P(j),\ w_{|w|})",
     assumptions=[r"P \text{ a Boolean function of the symbol at } j"],
     expect="refuted",
+    falls="reading",
+    consequence="One count in a looser sense may be meant; Definition 8 takes two, and the "
+    "table's yes stands.",
+    mathematics=True,
 )
 def single_count():
     """One Counting operation is sufficient for binary majority.
@@ -410,6 +420,7 @@ def single_count():
     "limit.crasp.table3.single_count.repaired",
     ref="App. C.1.1",
     statement=r"\text{MAJORITY}(w) = f(\#[j \le |w|]\, Q_0(j),\ \#[j \le |w|]\, Q_1(j))",
+    mathematics=True,
 )
 def two_counts():
     """Two counts decide binary majority, on words to length 10. Control: one of them."""
@@ -428,6 +439,9 @@ def two_counts():
     ref="App. E.2.1",
     statement=r"\ell_1 \in [1, \mathrm{LEN} - 2],\ \ell_2 = \mathrm{LEN} - 2 - \ell_1 \ge 1",
     expect="refuted",
+    falls="wording",
+    consequence="An excluded edge: the upper end of the range is LEN - 3.",
+    mathematics=True,
 )
 def operands():
     """Both operands of an addition of total length LEN, with + and =, have a digit.

@@ -37,6 +37,9 @@ def printed_local(s, d, c, A):
     statement=r"C(i) = \#[j \le i, j = i + d]\, A(j) \Rightarrow "
     r"\hat C^c(i) = (c = d \land \hat A^c(i))\,?\,1 : 0",
     expect="refuted",
+    falls="proof",
+    consequence="The formula for local countings looks at the wrong place of the block; at place "
+    "c + d it is right, and the lemma stands.",
 )
 def unpadding_local():
     """The formula for local counting looks at place c, which must be d itself; it is c + d.
@@ -168,6 +171,9 @@ BLOCKS = [
     statement=r"Mod_{m,r}(n i + c) \iff \bigvee_{k < m} (Mod_{m,k}(i) \to "
     r"Mod_{m, ck \bmod m}(i))",
     expect="refuted",
+    falls="proof",
+    consequence="The formula for Mod is another one; the lemma stands.",
+    mathematics=True,
 )
 def morphism_mod():
     """A disjunction of implications holds as soon as one premise fails, and r is not in it.
@@ -204,6 +210,10 @@ def morphism_mod_repaired():
     ref="Lemma 42",
     statement=r"Q_a(n i + c) \iff Q_{h(a)_c}(i)",
     expect="refuted",
+    falls="proof",
+    consequence="The formula for symbols is a disjunction over those that h maps to the symbol; "
+    "the lemma stands.",
+    mathematics=True,
 )
 def morphism_symbol():
     """The formula applies h to the symbol that is looked for, where h leads to it.
@@ -247,6 +257,10 @@ DISTANCES = [(n, d, c) for n in range(1, 5) for d in range(1, 9) for c in range(
     ref="Lemma 42",
     statement=r"n i + c - d = n i' + t,\ t = n - (d \bmod n)",
     expect="refuted",
+    falls="proof",
+    consequence="The place to look at is (c - d) mod n of another block; with that the lemma "
+    "stands.",
+    mathematics=True,
 )
 def morphism_local():
     """The place to look at is printed without c, and is n, no place, where n divides d.

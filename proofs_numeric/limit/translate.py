@@ -94,6 +94,9 @@ def to_finite_content():
     ref="Lemma 47, proof",
     statement=r"\hat H = \max\{1, H, \Delta\} \ge \Delta + 1",
     expect="refuted",
+    falls="proof",
+    consequence="The construction needs one head more than it is given, still a number that does "
+    "not depend on N.",
 )
 def heads():
     """Layer 2 has Delta + 1 heads, one more than provided. Members are H and Delta.
@@ -144,6 +147,9 @@ LOCATED = [(period, i, N) for period in range(1, 5) for N in range(2, 9) for i i
     statement=r"\text{head } s \text{ attends to } \$ \text{ more than the uniform one} \iff "
     r"i - 1 \equiv s \bmod \Delta",
     expect="refuted",
+    falls="wording",
+    consequence="An excluded edge: encodings of period 1 also have period 2, for which the proof "
+    "is right.",
 )
 def period_one():
     """With Delta = 1 the one head is uniform itself, and finds nothing. Members: Delta, i, |x|.
@@ -177,6 +183,9 @@ def period_one_repaired():
     ref="Lemma 47, eqs. (15), (17), (30)",
     statement=r"(K e_i)^T Q e_j = [i \equiv j + h] = [j - i \equiv h \bmod \Delta]",
     expect="refuted",
+    falls="wording",
+    consequence="A sign: eqs. (15) and (17) give i - j = h where eq. (30) and the proof use j - "
+    "i = h.",
 )
 def sign():
     """Eqs. (15) and (17) give the heads i - j = h, eq. (30) says j - i = h, for keys i, queries j.
@@ -328,6 +337,9 @@ def average_of_a(n):
     statement=r"T \in \Theta_n \Rightarrow \exists T_\infty: T(x, 0) = T_\infty(x, 0),\ |x| \le n, "
     r"\ R_\infty(T_\infty) \le F(R(T))",
     expect="refuted",
+    falls="statement",
+    consequence="No bound on R_inf holds up to length n; Theorem 7's proof uses the lemma at "
+    "that length, and needs another argument there.",
 )
 def bounded_limit():
     """No bound on R_inf: some transformers behave otherwise at their last position, at no cost.
