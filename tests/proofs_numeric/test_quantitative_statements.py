@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theorykit.proofs_numeric.quantitative import bounds, counts, theorem
+from theorykit.proofs_numeric.quantitative import bounds, counts, lengths
 from theorykit.subjects.simulation._counts import scaled
 
 
@@ -35,4 +35,4 @@ def test_exponents_by_hand():
 
 
 def test_needed_length_of_the_claim():
-    assert theorem.shown(1 / 8) == 8
+    assert lengths.shown(1 / 8, longest=150) == 8
