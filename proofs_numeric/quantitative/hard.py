@@ -1,6 +1,5 @@
 """Appendix A.1 and Lemma A.4: Lipschitz constant, norm and rounding of one-layer transformers."""
 
-import dataclasses
 import functools
 import itertools
 
@@ -10,7 +9,8 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import construction, exhaustive, inequality
 from theorykit.checks.domains import inputs, integers, reals
-from theorykit.subjects import limit, simulation
+from theorykit.proofs_numeric.quantitative._strings import state
+from theorykit.subjects import simulation
 
 # Lemmas A.2 and A.3 ------------------------------------------------------------------------------
 
@@ -38,15 +38,6 @@ def drawn(seed):
     f = simulation.random_one_layer(rng, "abc", int(rng.integers(0, 3)), 2 + seed % 2)
     x = "".join(rng.choice(list("abc"), 12 + int(rng.integers(0, 12))))
     return f, x, "".join(rng.choice(list("abc"), 24)) + x[-1]
-
-
-def state(f, x):
-    """Return the attention layer's output at the last token, the token itself left out."""
-    plain = dataclasses.replace(
-        f, layers=(limit.Layer(f.layers[0].heads, *limit.mlp(f.width)),), U=np.eye(f.width)
-    )
-    token = f.E[f.encode(x)[-1]] + f.encodings(len(x))[-1]
-    return simulation.hard_output(plain, x) - token
 
 
 def with_residue(f, x, z, equal):

@@ -1,6 +1,5 @@
 """Theorem 4.1 and section 6: the length that the bound asks for, and the length that is needed."""
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -8,24 +7,17 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import alternative, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, integers
+from theorykit.proofs_numeric.quantitative._strings import silent
+from theorykit.proofs_numeric.quantitative._strings import uniform as attends_alike
 from theorykit.subjects import limit, simulation
-
-
-def silent(t):
-    """Return the transformer whose output is 0."""
-    return dataclasses.replace(t, U=0 * t.U)
 
 
 def kept(N):
     """Return g = max(0, 1 - N (share of a) - N [last = b]): one layer of uniform attention."""
-    K, V = np.zeros((0, 4)), np.zeros((4, 4))
+    V = np.zeros((4, 4))
     V[2, 0] = 1
     unit = ({2: -float(N), 1: -float(N)}, 1.0, False, {3: 1.0})
-    layer = limit.Layer((limit.Head(K, K, V),), *limit.mlp(4, [unit]))
-    return limit.Transformer(
-        ("a", "b"), np.eye(2, 4), np.zeros((1, 4)), (layer,), np.eye(4)[[3]], precision=1,
-        shift=True,
-    )  # fmt: skip
+    return attends_alike("ab", 4, V, [unit], np.eye(4)[[3]])
 
 
 def agree_then_differ(N, allowed):
@@ -62,13 +54,8 @@ def bound():
 
 def shares(R):
     """Return f = 0 and g = R (share of b - [last = b])."""
-    K = np.zeros((0, 3))
     V = np.array([[0.0, 0, 0], [0, 0, 0], [0, 1, 0]])
-    layer = limit.Layer((limit.Head(K, K, V),), *limit.mlp(3))
-    g = limit.Transformer(
-        ("a", "b"), np.eye(2, 3), np.zeros((1, 3)), (layer,), R * np.array([[0.0, -1, 1]]),
-        precision=1, shift=True,
-    )  # fmt: skip
+    g = attends_alike("ab", 3, V, U=R * np.array([[0.0, -1, 1]]))
     return silent(g), g
 
 
@@ -108,14 +95,10 @@ def bound_repaired():
 
 
 def uniform(symbols, tau):
-    """Return f = g of this many symbols, locality tau and uniform attention otherwise."""
+    """Return a transformer of this many symbols and locality tau, L being the same for all."""
     phi = limit.Local((*[0.0] * tau, 1.0)) if tau else None
-    K = np.zeros((0, symbols))
-    layer = limit.Layer((limit.Head(K, K, np.eye(symbols), phi),), *limit.mlp(symbols))
-    return limit.Transformer(
-        tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"[:symbols]), np.eye(symbols),
-        np.zeros((1, symbols)), (layer,), np.eye(symbols)[[0]], precision=1, shift=True,
-    )  # fmt: skip
+    names = [f"s{k}" for k in range(symbols)]
+    return attends_alike(names, symbols, np.eye(symbols), U=np.eye(symbols)[[0]], phi=phi)
 
 
 def asked(f, eps, printed=False):

@@ -9,6 +9,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import alternative, construction, exhaustive, inequality, rate
 from theorykit.checks.domains import inputs, integers
+from theorykit.proofs_numeric.quantitative._strings import without_mlp
 from theorykit.subjects import limit, simulation
 
 
@@ -30,12 +31,6 @@ def drawn(seed, longest=2000):
     places = (rng.random(length)[:, None] > odds.cumsum(1)[np.arange(length) % period]).sum(1)
     x = "".join(alphabet[min(p, symbols - 1)] for p in places)
     return simulation.simulate_hard(f, g, x, float(rng.uniform(0.02, 0.3)))
-
-
-def without_mlp(t):
-    """Return a one-layer transformer whose output is its state after attention."""
-    layer = limit.Layer(t.layers[0].heads, *limit.mlp(t.width))
-    return dataclasses.replace(t, layers=(layer,), U=np.eye(t.width))
 
 
 def simulation_check(pairs, longest, looser):
