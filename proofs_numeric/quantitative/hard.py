@@ -1,12 +1,16 @@
 """Appendix A.1 and Lemma A.4: Lipschitz constant, norm and rounding of one-layer transformers."""
 
+import functools
 import itertools
 
 import jax.numpy as jnp
+import numpy as np
 
 from theorykit import claim
-from theorykit.checks import exhaustive, inequality
-from theorykit.checks.domains import inputs, reals
+from theorykit.checks import construction, exhaustive, inequality
+from theorykit.checks.domains import inputs, integers, reals
+from theorykit.proofs_numeric.quantitative._strings import state
+from theorykit.subjects import simulation
 
 # Lemmas A.2 and A.3 ------------------------------------------------------------------------------
 
@@ -24,23 +28,59 @@ def mlp(Y, U, A, B, b):
 WEIGHTS = dict(U=reals("2 d"), A=reals("m d"), B=reals("d m"), b=reals("m"))
 
 
+@functools.lru_cache(512)
+def drawn(seed):
+    """Return a random transformer with encodings of period 2 or 3, and two strings.
+
+    They end alike.
+    """
+    rng = np.random.default_rng(seed)
+    f = simulation.random_one_layer(rng, "abc", int(rng.integers(0, 3)), 2 + seed % 2)
+    x = "".join(rng.choice(list("abc"), 12 + int(rng.integers(0, 12))))
+    return f, x, "".join(rng.choice(list("abc"), 24)) + x[-1]
+
+
+def with_residue(f, x, z, equal):
+    """Return z without as many of its first tokens as make |x| and |z| equal mod Delta, or not."""
+    more = (len(z) - len(x) + (0 if equal else 1)) % (f.period or 1)
+    return z[more:]
+
+
+@functools.lru_cache(1024)
+def moved(seed, equal):
+    """Return |f(x) - f(z)| for equal or unequal residues, and the bound of Lemma A.2."""
+    f, x, z = drawn(seed)
+    z = with_residue(f, x, z, equal)
+    gap = simulation.hard_output(f, x) - simulation.hard_output(f, z)
+    apart = np.linalg.norm(state(f, x) - state(f, z))
+    return np.linalg.norm(gap), simulation.mlp_lipschitz(f) * apart
+
+
+def side(which, equal, part=1.0):
+    """Return one of the two as a side of an inequality."""
+    return lambda seed: part * moved(int(seed), equal)[which]
+
+
+SEEDS = dict(over=inputs(seed=integers(0, 10**6)), cases=80, traceable=False)
+
+
 @claim(
     "quantitative.A2.lipschitz",
     ref="Lemma A.2",
     statement=r"x_T = z_N \Rightarrow \|f(x) - f(z)\| \le L_f^{MLP} \|\tilde f(x) - \tilde f(z)\|",
+    assumptions=[r"f \text{ is the transformer of section 3.1, encodings included}"],
     expect="refuted",
+    falls="wording",
+    consequence="Eq. (3), and so the proof, leaves p_T out; Lemma A.2 is used only where T = N mod "
+    "Delta, and there it stands.",
 )
 def lipschitz():
     """With encodings the last tokens also differ by p_T - p_N, which the lemma leaves out.
 
-    Delta = 2, embeddings and values 0, p_1 = 0, p_2 = 1, U = 1, no MLP: f(x) is p_T, and both
-    attention outputs are 0. Members are (T, N). Control: f(x) = f(z) + 1.
+    Random transformers of period 2 and 3, T and N different mod Delta. Control: half of the bound.
     """
-    output = lambda T: (T + 1) % 2
-    return exhaustive(
-        predicate=lambda m: abs(output(m[0]) - output(m[1])) <= 0,
-        universe=[(T, N) for T in range(1, 5) for N in range(1, T + 1)],
-        control=dict(predicate=lambda m: output(m[0]) == output(m[1]) + 1),
+    return inequality(
+        lhs=side(0, False), rhs=side(1, False), **SEEDS, control=dict(rhs=side(1, False, 0.5))
     )
 
 
@@ -48,10 +88,27 @@ def lipschitz():
     "quantitative.A2.lipschitz.repaired",
     ref="Lemma A.2",
     statement=r"x_T = z_N,\ T \equiv N \pmod \Delta \Rightarrow \|f(x) - f(z)\| \le "
-    r"\|U\| (1 + \|A\| \|B\|) \|\tilde f(x) - \tilde f(z)\|",
+    r"L_f^{MLP} \|\tilde f(x) - \tilde f(z)\|",
 )
 def lipschitz_repaired():
-    """With equal residues it is the Lipschitz bound of the MLP. Control: without the 1."""
+    """With equal residues it holds, for the same transformers. Control: with other residues."""
+    return inequality(
+        lhs=side(0, True),
+        rhs=side(1, True),
+        **SEEDS,
+        control=dict(lhs=side(0, False), rhs=side(1, False)),
+    )
+
+
+@claim(
+    "quantitative.A2.lipschitz.mlp",
+    ref="Lemma A.2",
+    statement=r"\|U\| (1 + \|A\| \|B\|) \text{ is a Lipschitz constant of } "
+    r"Y \mapsto U(Y + B \psi(A Y + b))",
+    mathematics=True,
+)
+def lipschitz_mlp():
+    """Attacked over all weights of width 2. Control: without the 1."""
     rhs = lambda one: (
         lambda Y, Z, U, A, B: operator(U) * (one + operator(A) * operator(B)) * size(Y - Z)
     )
@@ -63,6 +120,47 @@ def lipschitz_repaired():
         steps=40,
         control=dict(rhs=rhs(0)),
     )
+
+
+@claim(
+    "quantitative.A.eq3",
+    ref="App. A, eqs. (3) and (4)",
+    statement=r"f(x) = U_f((E_{x_T} + \tilde f(x)) + "
+    r"B_f \psi_f(A_f (E_{x_T} + \tilde f(x)) + b_f))",
+    expect="refuted",
+    falls="wording",
+    consequence="p_T belongs beside E_{x_T}, as section 3.1 has it; nothing else changes.",
+)
+def equation_three():
+    """With encodings the state of the last token is E_{x_T} + p_T. Control: without the MLP."""
+    return construction(
+        build=drawn, has=reads_out(False), cases=range(20), control=dict(has=reads_out(False, 0.0))
+    )
+
+
+@claim(
+    "quantitative.A.eq3.repaired",
+    ref="App. A, eqs. (3) and (4)",
+    statement=r"f(x) = U_f(Y + B_f \psi_f(A_f Y + b_f)),\ Y = E_{x_T} + p_T + \tilde f(x)",
+)
+def equation_three_repaired():
+    """With p_T it is what the library computes. Control: without p_T."""
+    return construction(
+        build=drawn, has=reads_out(True), cases=range(20), control=dict(has=reads_out(False))
+    )
+
+
+def reads_out(encoded, inside=1.0):
+    """Return whether the last output is eq. (3), with p_T or without, times `inside` the MLP."""
+
+    def equal(built):
+        f, x, _ = built
+        (layer,) = f.layers
+        Y = f.E[f.encode(x)[-1]] + state(f, x) + encoded * f.encodings(len(x))[-1]
+        hidden = inside * np.maximum(layer.A @ Y + layer.b, 0)
+        return np.abs(f.U @ (Y + layer.B @ hidden) - simulation.hard_output(f, x)).max() < 1e-9
+
+    return equal
 
 
 SCALARS = inputs(Y=reals(), U=reals(), A=reals(), B=reals(), b=reals())
@@ -78,6 +176,10 @@ def scalar_output(Y, U, A, B, b):
     ref="Lemma A.3",
     statement=r"\|f(x)\| \le M_f = L_f^{MLP} (M_f^E + M_f^V + \|b_f\|)",
     expect="refuted",
+    falls="statement",
+    consequence="|b| counts with |U| |B|, not with |U| (1 + |A| |B|); with that in M_f and L the "
+    "theorems stand.",
+    mathematics=True,
 )
 def norm():
     """The bias reaches the output through B alone: |B| |b| exceeds (1 + |A| |B|) |b| for small A.
@@ -101,6 +203,7 @@ def norm():
     ref="Lemma A.3",
     statement=r"\|f(x)\| \le L_f^{MLP} (M_f^E + M_f^V) + \|U\| \|B\| \|b\|",
     assumptions=[r"\psi(0) = 0"],
+    mathematics=True,
 )
 def norm_repaired():
     """With |U| |B| |b| in its place. Control: with |U| |b|."""
@@ -119,15 +222,24 @@ def norm_repaired():
     )
 
 
+@claim(
+    "quantitative.A3.norm.strings",
+    ref="Lemma A.3",
+    statement=r"\|f(x)\| \le M_f \text{ on strings, } M_f \text{ repaired}",
+)
+def norm_on_strings():
+    """The library's M_f bounds the outputs of random transformers. Control: a fifth of it."""
+    out = lambda seed: simulation.hard_output(*drawn(int(seed))[:2])
+    most = lambda seed: simulation.output_bound(drawn(int(seed))[0])
+    return inequality(
+        lhs=lambda seed: np.linalg.norm(out(seed)),
+        rhs=most,
+        **SEEDS,
+        control=dict(rhs=lambda seed: most(seed) / 5),
+    )
+
+
 # Lemma A.4 ---------------------------------------------------------------------------------------
-
-
-def shared(weights, N):
-    """Return m as the proof defines it: floors, and the first R raised by one."""
-    whole = sum(weights)
-    m = [N * w // whole for w in weights]
-    R = N - sum(m)
-    return [v + 1 if i < R else v for i, v in enumerate(m)]
 
 
 @claim(
@@ -142,7 +254,7 @@ def rounding():
     def predicate(by):
         def within(m):
             (w, N), whole = m, sum(m[0])
-            found = shared(w, N)
+            found = simulation.apportion(w, N).tolist()
             near = all(by * abs(a * whole - N * b) <= whole for a, b in zip(found, w, strict=True))
             return sum(found) == N and min(found) >= 0 and near
 
