@@ -148,7 +148,7 @@ def audit(
     end = time.monotonic() + 60 * budget if budget is not None else float("inf")
     with _Kept(folder, seed) as kept, _Worker(Path(tests), kept, say) as worker:
         for n, (fault, function) in enumerate(wanted, 1):
-            mark = _mark(fault)
+            mark = worker.mark(fault, function)
             if mark in kept.found:
                 continue
             if time.monotonic() > end:
@@ -159,15 +159,11 @@ def audit(
                 f"{n}/{len(wanted)} {found.by or 'MISSED'} {found.seconds:.0f} s "
                 f"{short(fault.function)}:{fault.line} {fault.change} {found.what}"
             )
-        done = [kept.found[m] for m in map(_mark, (x for x, _ in wanted)) if m in kept.found]
+        marks = [worker.mark(*pair) for pair in wanted]
+        done = [kept.found[m] for m in marks if m in kept.found]
         problems = worker.problems
     left, spared = len(wanted) - len(done), len(possible) - len(planted)
     return Audit(done, left, len(possible), spared, problems)
-
-
-def _mark(fault: Fault) -> str:
-    text = Path(fault.file).read_bytes()
-    return hashlib.sha256(text + fault.key.encode()).hexdigest()[:16]
 
 
 def _claims(run: str | Path | None) -> dict[str, Result]:
@@ -253,6 +249,7 @@ class _Worker:
         self.tests, self.kept, self.say = tests.resolve(), kept, say
         self.problems: list[str] = []
         self._clean: dict[str, dict[str, Any]] = {}
+        self._tests: dict[str, bytes] = {}  # a function's tests, as they are written
 
     def __enter__(self) -> "_Worker":
         self._process = subprocess.Popen(
@@ -280,6 +277,14 @@ class _Worker:
         if not line:
             raise RuntimeError("the process that runs tests ended.")
         return json.loads(line)
+
+    def mark(self, fault: Fault, function: Function) -> str:
+        """Return what tells a fault from others, and from itself once code or tests change."""
+        text = Path(fault.file).read_bytes() + fault.key.encode()
+        if function.name not in self._tests:
+            files = [f.read_bytes() for f in self._files_of(function)]
+            self._tests[function.name] = hashlib.sha256(b"".join(files)).digest()
+        return hashlib.sha256(text + self._tests[function.name]).hexdigest()[:16]
 
     def judge(self, fault: Fault, function: Function, claims: list[str], files: list[str]) -> Found:
         """Say whether a fault is noticed, and by what."""

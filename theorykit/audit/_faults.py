@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import difflib
+import math
 from collections.abc import Iterator
 
 from theorykit.audit._functions import Function
@@ -179,5 +180,9 @@ def _changed(node: ast.AST, text) -> Iterator[tuple[str, str]]:
             yield "index", f"{text(value)}[({text(index)}) - 1]"
         case ast.Call(func=ast.Name(id=name)) if name in SWAPPED:
             yield "swapped", SWAPPED[name] + text(node)[len(name) :]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name)) if not hasattr(
+            math, SWAPPED.get(name, "")
+        ):
+            return  # there is no math.square
         case ast.Call(func=ast.Attribute(value=value, attr=name) as called) if name in SWAPPED:
             yield "swapped", f"{text(value)}.{SWAPPED[name]}{text(node)[len(text(called)) :]}"

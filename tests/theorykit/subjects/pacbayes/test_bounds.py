@@ -305,3 +305,13 @@ def test_networks_and_their_data_fit():
     for call in calls:
         with pytest.raises(ValueError, match=r"shape.*\.$"):
             call()
+
+
+@pytest.mark.parametrize("rare", [0.5, 0.2])
+def test_the_constants_standard_error_is_the_jackknifes(rare):
+    """Leave one loss out at a time: half of the losses, or a few, are large."""
+    rng = np.random.default_rng(0)
+    losses = (rng.uniform(size=150) < rare) + 0.1 * rng.uniform(size=150)
+    found = pb.sub_gaussian(losses, points=60)
+    left = [pb.sub_gaussian(np.delete(losses, i), points=60).value for i in range(150)]
+    np.testing.assert_allclose(found.stderr, np.sqrt(149) * np.std(left), rtol=0.15)
