@@ -279,7 +279,7 @@ def nngp_spread(heads):
     def one(key, n):
         sizes = dict(features=2, width=n, heads=heads(n), head_size=n, rngs=nnx.Rngs(key))
         network = Transformer(**sizes, **NETWORK | dict(score_scale=4.0))
-        return empirical(network, X[1:], get="nngp").nngp[0, 0]
+        return jnp.asarray(empirical(network, X[1:], get="nngp").nngp)[0, 0]
 
     return lambda key, n: jax.vmap(lambda k: one(k, n))(jax.random.split(key, 128)).std()
 

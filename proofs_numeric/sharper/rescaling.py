@@ -110,7 +110,8 @@ def heavier_repaired():
     """In norm the second layer is the heavier, in gradient the first. Control: in gradient too."""
 
     def build(case):
-        return parts(boolean.transformer(boolean.random(*case, seed=1)))
+        T, d, s = case
+        return parts(boolean.transformer(boolean.random(T, d, s, seed=1)))
 
     return construction(
         build=build,

@@ -71,15 +71,15 @@ def faults(function: Function) -> list[Fault]:
     """
     source = function.file.read_bytes()
     starts = [0]
-    for text in source.split(b"\n"):
-        starts.append(starts[-1] + len(text) + 1)
+    for line in source.split(b"\n"):
+        starts.append(starts[-1] + len(line) + 1)
 
     def span(node: ast.AST) -> tuple[int, int]:
         start = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
         end = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
         return start, end
 
-    found = {}
+    found: dict[tuple[int, int, str], Fault] = {}
     for node in _looked_at(function.node):
         start, end = span(node)
         before = source[start:end].decode()
@@ -119,7 +119,7 @@ def _looked_at(function: ast.AST) -> Iterator[ast.expr]:
         if isinstance(node, ast.Subscript):
             yield node
         if isinstance(node, ast.If | ast.While | ast.IfExp):
-            yield _Condition(node.test)  # type: ignore[misc]
+            yield _Condition(node.test)
         if isinstance(node, ast.expr):
             yield node
         waiting += ast.iter_child_nodes(node)

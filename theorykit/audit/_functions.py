@@ -50,7 +50,7 @@ def functions(patterns: Iterable[str]) -> list[Function]:
 
     **Raises:** `ValueError` for a pattern that no function matches.
     """
-    found = {}
+    found: dict[str, Function] = {}
     for pattern in patterns:
         root = pattern.split(".")[0]
         matching = [f for f in _written(root) if any(_matches(n, pattern) for n in _names(f))]

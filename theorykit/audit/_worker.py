@@ -40,7 +40,8 @@ def plant(fault):
         return {**found, "mtime": found["mtime"] + 1} if is_it(path) else found
 
     sys.dont_write_bytecode = True
-    SourceFileLoader.get_data, SourceFileLoader.path_stats = get_data, path_stats
+    setattr(SourceFileLoader, "get_data", get_data)  # noqa: B010
+    setattr(SourceFileLoader, "path_stats", path_stats)  # noqa: B010
 
 
 class Watch:
@@ -49,7 +50,8 @@ class Watch:
     def __init__(self, roots):
         import pytest
 
-        self.tests, self.roots = {}, tuple(roots)
+        self.tests: dict = {}
+        self.roots = tuple(roots)
 
         @pytest.hookimpl(wrapper=True)
         def protocol(item):
@@ -82,7 +84,8 @@ def watched(roots):
     import jax
 
     jax.clear_caches()  # what was traced before would not run again
-    seen, real = {}, {}
+    seen: dict = {}
+    real: dict = {}
 
     def hook(frame, event, arg):
         if event == "call":
