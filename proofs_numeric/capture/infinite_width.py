@@ -270,63 +270,6 @@ def ntk_spread():
     )
 
 
-def nngp_spread(heads):
-    """Return the measure: the spread of one network's NNGP at the second input, over 128 networks.
-
-    The score scale is 4, so that attention differs from head to head.
-    """
-
-    def one(key, n):
-        sizes = dict(features=2, width=n, heads=heads(n), head_size=n, rngs=nnx.Rngs(key))
-        network = Transformer(**sizes, **NETWORK | dict(score_scale=4.0))
-        return jnp.asarray(empirical(network, X[1:], get="nngp").nngp)[0, 0]
-
-    return lambda key, n: jax.vmap(lambda k: one(k, n))(jax.random.split(key, 128)).std()
-
-
-@claim(
-    "capture.A2.heads",
-    ref="App. A.2; Sec. 5",
-    statement=r"N = d_{\mathrm{model}} = d_k,\ H = O(1): \quad "
-    r"\operatorname{sd} \Sigma^{\mathrm{network}} = O(N^{-1/2})",
-    expect="refuted",
-    falls="proof",
-    consequence="With H = O(1), as the last line of appendix A.2 has it, no width reaches the "
-    "infinite limit; heads must grow too, and a forward pass costs N^2 T^2, still "
-    "O(T^(2 + epsilon)) for polylogarithmic N.",
-    tier="slow",
-)
-def fixed_heads():
-    """A network with one head comes near the kernel as its other dimensions grow.
-
-    Weaker than the 1/N of section 5, and false: what its head attends to stays random. Control:
-    what N^(-1/4) would give.
-    """
-    return rate(
-        measure=nngp_spread(lambda n: 1), at_most=-0.5, **HEAD_FIT, control=alternative(-0.25)
-    )
-
-
-@claim(
-    "capture.A2.heads.repaired",
-    ref="App. A.2; Sec. 5",
-    statement=r"\operatorname{sd} \Sigma^{\mathrm{network}} = O(N^{-1/2}), \quad "
-    r"N = d_{\mathrm{model}} = d_k = H",
-    tier="slow",
-)
-def growing_heads():
-    """With heads that grow as well it does. Control: one head."""
-    return rate(
-        measure=nngp_spread(lambda n: n),
-        at_most=-0.4,
-        **HEAD_FIT,
-        control=dict(measure=nngp_spread(lambda n: 1)),
-    )
-
-
-HEAD_FIT = dict(at=(8, 16, 32), tolerance=0.0, replicates=16, batch=1)
-
-
 @claim(
     "capture.ntk_step.bias",
     ref="Sec. 4.1",

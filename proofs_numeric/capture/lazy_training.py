@@ -204,19 +204,19 @@ def width_rate_repaired():
 @claim(
     "capture.width.rate.tangent",
     ref="Sec. 5",
-    statement=r"|f - f_{\hat K}| = O(N^{-3/4}), \quad "
+    statement=r"|f - f_{\hat K}| = o(N^{-1/2}), \quad "
     r"\hat K \text{ the NTK of the network at initialisation}",
     tier="slow",
 )
 def width_rate_tangent():
     """The distance to the predictor of a network's own NTK falls faster than N^(-1/2).
 
-    1/N is what is expected; at these widths about -0.9 is seen, which does not settle it. Control:
-    what N^(-1/2) would give.
+    1/N is what is expected; at these widths about -0.9 is seen, which does not settle it. The
+    exponent is to be below -0.7. Control: what N^(-1/2) would give.
     """
     return rate(
         measure=lambda key, n: discrepancy(key, n),
-        at_most=-0.75,
+        at_most=-0.7,
         control=alternative(-0.5),
         **FIT | dict(replicates=16, tolerance=0.0),
     )
