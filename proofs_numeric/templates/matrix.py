@@ -33,6 +33,7 @@ def integrand(x, y, zeta, p, beta=1.0, gamma=1.0):
     "templates.token_symmetry",
     ref="Definition C.2",
     statement=r"K(x, y) = K(\pi(x), \pi(y)) \text{ for every permutation } \pi \text{ of tokens}",
+    mathematics=True,
 )
 def token_symmetry():
     """Renaming tokens renames the normals of a draw, which are exchangeable: pointwise.
