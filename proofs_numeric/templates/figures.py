@@ -117,7 +117,7 @@ def symbol_programs():
 
     Control: it is the same.
     """
-    return better(families.symbol_programs(), AB, 0.5)
+    return better(families.symbol_programs(), AB | EIGHT, 0.5, others=EIGHT)
 
 
 COPY = dict(

@@ -5,19 +5,26 @@ import functools
 import jax
 import jax.numpy as jnp
 import optax
+from flax import nnx
 
 from theorykit import claim
 from theorykit.checks import expectation
+from theorykit.networks import nets
 
 SEEN, UNSEEN, WIDTH = 3, 3, 16
 STRINGS = {"unseen": ((3, 3), (4, 5)), "seen": ((0, 0), (1, 2))}
 """A string of αα and one of αβ, with symbols of the training data and with others."""
 
 
-def mlp(theta, x):
-    """Return f_MLP of eq. (23) with one hidden layer of width 16, for a string of ids."""
-    W, w = theta
-    return w @ jax.nn.relu(W @ jax.nn.one_hot(x, SEEN + UNSEEN).ravel())
+def start(key):
+    """Return an MLP of eq. (23) with one hidden layer of width 16, without biases, and its weights.
+
+    All weights are standard normal; the layers are scaled by the root of what they read.
+    """
+    net = nets.MLP(
+        vocabulary=SEEN + UNSEEN, tokens=2, width=WIDTH, depth=1, sigma_w=1.0, sigma_b=0.0, rngs=key
+    )
+    return nnx.split(net)
 
 
 def draw(key):
@@ -29,34 +36,31 @@ def draw(key):
 
 
 def trained(key, optimizer, steps):
-    """Return the weights after one-pass training from Gaussian ones (Definition I.1)."""
-    for_W, for_w, for_data = jax.random.split(key, 3)
-    size = 2 * (SEEN + UNSEEN)
-    theta = (
-        jax.random.normal(for_W, (WIDTH, size)) / jnp.sqrt(2.0),
-        jax.random.normal(for_w, (WIDTH,)) / jnp.sqrt(WIDTH),
-    )
+    """Return the network after one-pass training from Gaussian weights (Definition I.1)."""
+    for_weights, for_data = jax.random.split(key)
+    graph, theta = start(for_weights)
 
     def step(carry, key):
         theta, memory = carry
         x, y = draw(key)
-        slope = jax.grad(lambda theta: (mlp(theta, x) - y) ** 2)(theta)
+        slope = jax.grad(lambda theta: (nnx.merge(graph, theta)(x)[0] - y) ** 2)(theta)
         move, memory = optimizer.update(slope, memory, theta)
         return (optax.apply_updates(theta, move), memory), None
 
-    start = theta, optimizer.init(theta)
-    return jax.lax.scan(step, start, jax.random.split(for_data, steps))[0][0]
+    first = theta, optimizer.init(theta)
+    theta = jax.lax.scan(step, first, jax.random.split(for_data, steps))[0][0]
+    return nnx.merge(graph, theta)
 
 
-OPTIMIZERS = (optax.sgd(0.02), optax.adam(0.01))
+OPTIMIZERS = (optax.sgd(0.3), optax.adam(0.03))
 
 
 def outputs(which, key):
     """Return f on both strings after training, one row an optimizer."""
     found = []
     for optimizer in OPTIMIZERS:
-        theta = trained(key, optimizer, 400)
-        found.append(jnp.stack([mlp(theta, jnp.array(x)) for x in STRINGS[which]]))
+        net = trained(key, optimizer, 400)
+        found.append(jnp.stack([net(jnp.array(x))[0] for x in STRINGS[which]]))
     return jnp.stack(found)
 
 
