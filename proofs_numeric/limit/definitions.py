@@ -9,7 +9,8 @@ import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit._drawn import drawn
+from theorykit.common.words import words
+from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import crasp, limit
 
 # Section 2: eqs. (1) to (4) ----------------------------------------------------------------------
@@ -23,10 +24,17 @@ def rounded(v, p):
 def powered(n, a, p):
     """Return n^a to p fractional bits, for a fraction a with p fractional bits."""
     target = lambda k: (Fraction(2 * k - 1, 2) / 2**p) ** (2**p)  # where rounding gives k
-    k = 0
-    while target(k + 1) <= Fraction(n) ** int(a * 2**p):
-        k += 1
-    return Fraction(k, 2**p)
+    value = Fraction(n) ** int(a * 2**p)
+    low, high = 0, 1
+    while target(high) <= value:
+        low, high = high, 2 * high
+    while high - low > 1:  # rounding gives low or more, and less than high
+        middle = (low + high) // 2
+        low, high = (middle, high) if target(middle) <= value else (low, middle)
+    return Fraction(low, 2**p)
+
+
+UNDEFINED = "all weights round to zero"
 
 
 def by_definition(t, string, offset, key=True):
@@ -52,7 +60,10 @@ def by_definition(t, string, offset, key=True):
                     rounded(dot(times(K, y[j if key else i]), query) + phi(j), p)
                     for j in range(i + 1)
                 ]
-                w = [powered(n, v - max(a), p) for v in a]
+                top = max(a) if t.shift else 0
+                w = [powered(n, v - top, p) for v in a]
+                if not any(w):
+                    return UNDEFINED
                 for j in range(i + 1):
                     share = w[j] / sum(w)
                     Y[i] = [u + share * v for u, v in zip(Y[i], times(V, y[j]), strict=True)]
@@ -68,12 +79,18 @@ def by_definition(t, string, offset, key=True):
 
 
 def runs(key=True):
-    """Return the build: exact outputs of a random transformer, and those by definition."""
+    """Return the build: exact outputs of a random transformer, and those by definition.
+
+    A case is a seed, a string, an offset, and whether the largest logit is subtracted first.
+    """
 
     def build(case):
-        seed, string, offset = case
-        t = drawn(seed)
-        got = limit.exact(t, [string], offset).outputs.fractions()[0].tolist()
+        seed, string, offset, shift = case
+        t = dataclasses.replace(drawn(seed), shift=shift)
+        try:
+            got = limit.exact(t, [string], offset).outputs.fractions()[0].tolist()
+        except ValueError:  # all weights of some query round to zero
+            got = UNDEFINED
         return got, by_definition(t, string, offset, key)
 
     return build
@@ -89,13 +106,17 @@ def runs(key=True):
 def transformer():
     """The shipped transformer in exact arithmetic is the definition, fraction by fraction.
 
-    Logits and exponentials are rounded to p bits; the largest logit is subtracted first, see
-    `limit.transformer.denominator`. Control: eq. (2) as printed, with y_i for the key too.
+    Logits and exponentials are rounded to p bits: as they are, and with the largest logit
+    subtracted first (`limit.transformer.denominator`). Where all round to zero both say so.
+    Control: eq. (2) as printed, with y_i for the key too.
     """
-    cases = [(seed, "abba"[: seed % 5], seed % 3) for seed in range(12)]
+    cases = [
+        (seed, "abba"[: seed % 5], seed % 3, shift) for seed in range(12) for shift in (False, True)
+    ]
     return construction(
         build=runs(),
         has=lambda pair: pair[0] == pair[1],
+        telling=lambda pair: pair[0] != UNDEFINED,
         cases=cases,
         control=dict(build=runs(key=False)),
     )
@@ -127,6 +148,37 @@ def floats():
     )
 
 
+PRODUCTS = list(itertools.product(itertools.product((0, 1), repeat=2), repeat=2))
+
+
+def same_logits(form):
+    """Return the predicate: a matrix K^T Q and phi(j, i) = form(p, K^T Q, j, i) do the same.
+
+    Encodings p alternate between two unit vectors; the value is whether the symbol is a.
+    """
+
+    def predicate(rows):
+        M, d = np.array(rows, float), 4  # the position, whether a, the output
+        p = np.eye(2)
+        E, positions, V = np.zeros((3, d)), np.zeros((2, d)), np.zeros((d, d))
+        E[1, 2] = V[3, 2] = 1
+        positions[:, :2] = p
+        wide = lambda a: np.pad(a, [(0, 0), (0, 2)])
+        phi = np.vectorize(lambda j, i: form(p, M, (j - 1) % 2, (i - 1) % 2))
+        none = np.zeros((0, d))
+        heads = limit.Head(wide(np.eye(2)), wide(M), V), limit.Head(none, none, V, phi)
+        outputs = []
+        for head in heads:
+            layers = (limit.Layer((head,), *limit.mlp(d)),)
+            t = limit.Transformer(
+                ("$", "a", "b"), E, positions, layers, np.eye(d)[3:], precision=2, shift=True
+            )
+            outputs.append(limit.exact(t, ["abba", "baab"]).outputs)
+        return outputs[0] == outputs[1]
+
+    return predicate
+
+
 @claim(
     "limit.transformer.eq2",
     ref="Sec. 2, eq. (2)",
@@ -138,14 +190,14 @@ def floats():
 def eq2():
     """Eq. (2) prints the query y_i on both sides, so that no logit depends on the key.
 
-    Eq. (6), which differs from eq. (2) by phi alone, has the key y_j on the left. Width 1.
-    Control: y_j on both sides.
+    Eq. (6), which differs from eq. (2) by phi alone, has the key y_j on the left. Members are
+    K^T Q; a transformer with these K and Q runs beside one with the products as its phi, on
+    positions of period 2. Control: y_j on both sides.
     """
-    same = lambda left, right: lambda m: m[left] * m[2] * m[right] == m[1] * m[2] * m[0]
     return exhaustive(
-        predicate=same(0, 0),  # members are y_i, y_j and K^T Q
-        universe=list(itertools.product((0, 1, -1), repeat=3)),
-        control=dict(predicate=same(1, 1)),
+        predicate=same_logits(lambda p, M, j, i: p[i] @ M @ p[i]),
+        universe=PRODUCTS,
+        control=dict(predicate=same_logits(lambda p, M, j, i: p[j] @ M @ p[j])),
     )
 
 
@@ -157,23 +209,40 @@ def eq2():
 def eq2_repaired():
     """With the key on the left and the query on the right the two equations agree.
 
-    Control: the two exchanged, which width 1 hides: at width 2, K^T Q is not symmetric.
+    Control: the two exchanged.
     """
-    form = lambda u, M, v: sum(u[a] * M[a][b] * v[b] for a in (0, 1) for b in (0, 1))
-    pairs = list(itertools.product((0, 1), repeat=2))
-    members = list(itertools.product(pairs, pairs, itertools.product(pairs, repeat=2)))
-    # K^T Q with K the identity and Q = M: K y_j is y_j.
-    logit = lambda yi, yj, M: sum(yj[a] * sum(M[a][b] * yi[b] for b in (0, 1)) for a in (0, 1))
     return exhaustive(
-        predicate=lambda m: logit(*m) == form(m[1], m[2], m[0]),
-        universe=members,
-        control=dict(predicate=lambda m: logit(*m) == form(m[0], m[2], m[1])),
+        predicate=same_logits(lambda p, M, j, i: p[j] @ M @ p[i]),
+        universe=PRODUCTS,
+        control=dict(predicate=same_logits(lambda p, M, j, i: p[i] @ M @ p[j])),
     )
 
 
-def weight(n, a, p):
-    """Return 2^p times n^-a rounded to p fractional bits, for an integer a >= 0."""
-    return (2 * math.prod([2] * p) + math.prod([n] * a)) // (2 * math.prod([n] * a))
+def defined(shift):
+    """Return the predicate: a head with the same logit -a everywhere runs on |x| symbols.
+
+    Members are p, a and |x|.
+    """
+
+    def predicate(member):
+        p, a, n = member
+        unit = np.eye(2)[:1]
+        E = np.array([[1.0, 0], [1, 0]])
+        head = limit.Head(unit, -a * unit, np.eye(2))
+        layers = (limit.Layer((head,), *limit.mlp(2)),)
+        t = limit.Transformer(
+            ("$", "a"), E, np.zeros((1, 2)), layers, np.eye(2), None, precision=p, shift=shift
+        )
+        try:
+            limit.exact(t, ["a" * (n - 1)])
+        except ValueError:
+            return False
+        return True
+
+    return predicate
+
+
+SIZES = [(p, a, n) for p in (1, 2) for a in (0, 1, 2) for n in (1, 2, 3, 4, 5, 8, 9, 12)]
 
 
 @claim(
@@ -188,13 +257,13 @@ def weight(n, a, p):
 def denominator():
     """Where all logits of a query are negative, all weights round to zero: eq. (3) divides by zero.
 
-    With logits -1, once |x| > 2^(p+1). Members are p, -a and |x|. Control: logits of -2.
+    With logits -1, once |x| > 2^(p+1). Members are p, -a and |x|. Control: half as many weights,
+    those with logits of -2 alone.
     """
-    members = list(itertools.product((1, 2, 3), (0, 1), range(1, 40)))
     return exhaustive(
-        predicate=lambda m: weight(m[2], m[1], m[0]) > 0,
-        universe=members,
-        control=dict(predicate=lambda m: weight(m[2], 2 * m[1], m[0]) > 0),
+        predicate=defined(False),
+        universe=SIZES,
+        control=dict(universe=[m for m in SIZES if m[1] == 2]),
     )
 
 
@@ -207,14 +276,10 @@ def denominator_repaired():
     """With the largest logit subtracted first, one weight is 1.
 
     So the quantitative paper has it (its section 3.2), and so has `Transformer(shift=True)`.
-    Members are p, |x| and two logits. Control: not subtracted.
+    Members are p, -a and |x|. Control: not subtracted.
     """
-    members = list(itertools.product((1, 2), (1, 2, 7, 30), (0, 1, 2), (0, 1, 2)))
-    total = lambda p, n, a, b, top: weight(n, a - top, p) + weight(n, b - top, p)
     return exhaustive(
-        predicate=lambda m: total(*m, min(m[2], m[3])) > 0,
-        universe=members,
-        control=dict(predicate=lambda m: total(*m, 0) > 0),
+        predicate=defined(True), universe=SIZES, control=dict(predicate=defined(False))
     )
 
 
@@ -276,14 +341,20 @@ def order():
     """Definition 3 as printed puts no bound on what Definition 8's counting with psi can see.
 
     It asks f(i, j) = 0 for j > i + tau, and counting looks at psi(i, j) for j <= i only: then
-    psi = 1 is "local". Members are tau and i. Control: not even the difference is bounded by i - 1.
+    psi = 1 is "local". Members are tau and i; counted is by the program, on a^i. Control: not even
+    the difference is bounded by i - 1.
     """
-    count = lambda tau, i: sum(1 for j in range(1, i + 1) if j <= i + tau)
     return exhaustive(
-        predicate=lambda m: count(*m) <= m[0] + 1,
+        predicate=lambda m: counted("j <= i", m[1]) <= m[0] + 1,
         universe=list(itertools.product(range(3), range(1, 9))),
-        control=dict(predicate=lambda m: count(*m) < m[1]),
+        control=dict(predicate=lambda m: counted("j <= i", m[1]) < m[1]),
     )
+
+
+def counted(mask, n):
+    """Return the largest count of a program with this mask on a^n, by the interpreter."""
+    p = crasp.parse(f"alphabet: a b\nC(i) := #[{mask}] Q_a(j)\nL(i) := C(i) >= 1")
+    return max(crasp.interpret(p, "a" * n)["C"])
 
 
 @claim(
@@ -295,11 +366,74 @@ def order():
 def order_repaired():
     """With the arguments in the order of eq. (6), key first, a local counting is bounded.
 
-    Control: by tau.
+    Members are tau and i. Control: by tau.
     """
-    count = lambda tau, i: sum(1 for j in range(1, i + 1) if i <= j + tau)
+    mask = lambda tau: f"j <= i, i - j in {{{', '.join(map(str, range(tau + 1)))}}}"
     return exhaustive(
-        predicate=lambda m: count(*m) <= m[0] + 1,
+        predicate=lambda m: counted(mask(m[0]), m[1]) <= m[0] + 1,
         universe=list(itertools.product(range(4), range(1, 9))),
-        control=dict(predicate=lambda m: count(*m) <= m[0]),
+        control=dict(predicate=lambda m: counted(mask(m[0]), m[1]) <= m[0]),
+    )
+
+
+def shortened(t, last, reach):
+    """Return a Limit Transformer with phi(1, 1), ..., phi(1, reach) and p_1, ..., p_last alone.
+
+    The rest is zero.
+    """
+    cut = lambda h: (
+        h if h.phi is None else dataclasses.replace(h, phi=limit.Local(h.phi.values[:reach]))
+    )
+    positions = t.positions.copy()
+    positions[last:] = 0
+    return dataclasses.replace(each_head(t, cut), positions=positions)
+
+
+SPECIFIED = ["L(i) := i % 2 = 0", "L(i) := i % 3 = 2", "L(i) := (#[j <= i, j = i - 2] Q_a(j)) >= 1"]
+
+
+def specify(last, reach):
+    """Return the build: whether so many of the positional parameters do all that all of them do."""
+
+    def build(text):
+        t = crasp.compile(crasp.parse(f"alphabet: a b\n{text}")).transformer
+        part = shortened(t, t.period + last, t.locality + reach)
+        strings = words("ab", *range(6))
+        return (limit.accepts(part, strings) == limit.accepts(t, strings)).all()
+
+    return build
+
+
+@claim(
+    "limit.limit_transformer.parameters",
+    ref="Sec. 3.3",
+    statement=r"p_1, \dots, p_{\Delta - 1} \text{ and } \phi(1, 1), \dots, \phi(1, \tau) "
+    r"\text{ specify all positional parameters}",
+    expect="refuted",
+    falls="wording",
+    consequence="Two indices: it takes p_Delta and phi(1, 1 + tau) too; there are finitely many.",
+)
+def parameters():
+    """They leave out p_Delta and phi(1, 1 + tau), which is at the distance of tau.
+
+    Compiled programs without these accept other strings. Control: one less of each.
+    """
+    return construction(
+        build=specify(-1, 0),
+        has=bool,
+        cases=SPECIFIED,
+        control=dict(build=specify(-2, -1)),
+    )
+
+
+@claim(
+    "limit.limit_transformer.parameters.repaired",
+    ref="Sec. 3.3",
+    statement=r"p_1, \dots, p_\Delta \text{ and } \phi(1, 1), \dots, \phi(1, 1 + \tau) "
+    r"\text{ specify all positional parameters}",
+)
+def parameters_repaired():
+    """With p_Delta and phi(1, 1 + tau) they do. Control: as printed."""
+    return construction(
+        build=specify(0, 1), has=bool, cases=SPECIFIED, control=dict(build=specify(-1, 0))
     )

@@ -2,14 +2,12 @@
 
 import dataclasses
 import itertools
-import math
-from fractions import Fraction
 
 import numpy as np
 
 from theorykit import claim
 from theorykit.checks import construction, exhaustive
-from theorykit.proofs_numeric.limit._drawn import drawn
+from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import crasp, limit
 
 # Definition 43 -----------------------------------------------------------------------------------
@@ -42,6 +40,7 @@ def sheared(t, seed, values=True):
     ref="Definition 43, Lemma 53",
     statement=r"\alpha_{l,h,\mathcal S_1,\mathcal S_2,v,w},\ \beta_{\mathcal S,v,w} \text{ equal} "
     r"\Rightarrow T \equiv T'",
+    repairs="limit.products.biases",
 )
 def products():
     """Parameters changed so that all products stay give the same outputs, exactly.
@@ -91,36 +90,108 @@ def biases():
     )
 
 
+def sizes(L=1, H=1, N=2, symbols=2, d=2):
+    """Return a transformer of these sizes, all of whose columns of B and rows of A count."""
+    ones = lambda *shape: np.ones(shape)
+    head = limit.Head(ones(d, d), ones(d, d), ones(d, d))
+    layer = limit.Layer((head,) * H, ones(d, d), ones(d, d), ones(d), ones(d) > 0)
+    names = ("$", *map(str, range(symbols - 1)))
+    return limit.Transformer(names, ones(symbols, d), ones(N, d), (layer,) * L, ones(2, d), N)
+
+
+def number_of_products(t, hidden):
+    """Return how many product functions there are, with or without the vectors of MLPs."""
+    m = len(t.layers[0].b) * t.depth if hidden else 0
+    outgoing, incoming = t.context + len(t.alphabet) + m, len(t.U) + m
+    along = len(limit.paths(t))
+    return t.depth * t.heads * (along * outgoing) ** 2 + along * incoming * outgoing
+
+
+def depends(hidden, size):
+    """Return the predicate: the number of products does not change with a size."""
+    number = lambda **found: number_of_products(sizes(**found), hidden)
+    return lambda m: number(**m) == number(**m | {size: m[size] + 1})
+
+
+SIZES = [
+    dict(zip(("L", "H", "N", "symbols", "d"), m, strict=True))
+    for m in itertools.product((1, 2), (1, 2), (2, 5), (2, 3), (1, 4))
+]
+
+
 @claim(
     "limit.products.number",
     ref="Sec. 3.1, Definition 43",
     statement=r"|\{\alpha\}| + |\{\beta\}| \text{ does not depend on } d",
     expect="refuted",
     falls="wording",
-    consequence="The number of products with rows of A and columns of B grows with d; of those "
-    "between positions, symbols and outputs, of which the sentence speaks, it does not.",
-    mathematics=True,
+    consequence="Of the products of positions, symbols and outputs, such as those displayed, it is "
+    "true; those with columns of B and rows of A, which belong to the parameterisation, grow with "
+    "d, until appendix F.4.1 leaves out the units that are zero.",
 )
 def number():
     """The columns of B_l and the rows of A_l are among the vectors: there are L d of each.
 
-    What does not depend on d is the number of those that are not zero, for bounded norms and
-    precision (appendix F.4.1). Members are L, H, N, |Sigma| and d; counted are the alpha.
-    Control: does not depend on N.
+    Members are L, H, N, |Sigma| and d. Control: does not depend on N.
+    """
+    return exhaustive(
+        predicate=depends(True, "d"), universe=SIZES, control=dict(predicate=depends(True, "N"))
+    )
+
+
+@claim(
+    "limit.products.number.repaired",
+    ref="Sec. 3.1, eq. (5)",
+    statement=r"\text{the number of products of } p_i,\ E_\sigma,\ U_\sigma "
+    r"\text{ does not depend on } d",
+)
+def number_repaired():
+    """Without the vectors of MLPs it does not. Control: nor on N."""
+    return exhaustive(
+        predicate=depends(False, "d"), universe=SIZES, control=dict(predicate=depends(False, "N"))
+    )
+
+
+def remark(layer):
+    """Return the predicate: the third example of Remark 44, with K and Q of this layer.
+
+    Members are seeds of transformers with three layers.
     """
 
-    def alphas(L, H, N, S, d):
-        vectors = N + S + L * d
-        paths = math.prod([H + 1] * L)
-        return L * H * (paths * vectors) * (paths * vectors)
+    def predicate(seed):
+        t = drawn(seed, depth=3)
+        V = lambda l, h: t.layers[l - 1].heads[h - 1].V
+        KQ = t.layers[layer - 1].heads[0].KQ
+        v, w = t.E[1], t.E[2]
+        written = v @ V(1, 2).T @ V(2, 1).T @ KQ @ V(1, 1) @ w
+        return written == limit.alpha(t, 3, 1, ((1, 2), (2, 1)), ((1, 1),), v[None], w[None])[0, 0]
 
-    members = list(itertools.product((1, 2), (1, 2), (2, 5), (2, 3), (1, 4)))
-    same = lambda m, k: alphas(*m) == alphas(*m[:k], m[k] + 1, *m[k + 1 :])
-    return exhaustive(
-        predicate=lambda m: same(m, 4),
-        universe=members,
-        control=dict(predicate=lambda m: same(m, 2)),
-    )
+    return predicate
+
+
+@claim(
+    "limit.products.remark",
+    ref="Remark 44",
+    statement=r"\alpha_{3,h,\{V_{2,h'}, V_{1,h''}\},\{V_{1,g}\},E_\sigma,E_\tau} = "
+    r"E_\sigma^T V_{1,h''}^T V_{2,h'}^T K_{2,h}^T Q_{2,h} V_{1,g} E_\tau",
+    expect="refuted",
+    falls="wording",
+    consequence="An index in an example: the matrices are those of layer 3, as in Definition 43.",
+)
+def remark_printed():
+    """A product of layer 3 has layer 3's K and Q, not layer 2's. Control: layer 1's."""
+    return exhaustive(predicate=remark(2), universe=range(10), control=dict(predicate=remark(1)))
+
+
+@claim(
+    "limit.products.remark.repaired",
+    ref="Remark 44",
+    statement=r"\alpha_{3,h,\{V_{2,h'}, V_{1,h''}\},\{V_{1,g}\},E_\sigma,E_\tau} = "
+    r"E_\sigma^T V_{1,h''}^T V_{2,h'}^T K_{3,h}^T Q_{3,h} V_{1,g} E_\tau",
+)
+def remark_repaired():
+    """With layer 3's K and Q it is Definition 43's. Control: with layer 2's."""
+    return exhaustive(predicate=remark(3), universe=range(10), control=dict(predicate=remark(2)))
 
 
 # Definitions 4 and 46: the hypothesis class ------------------------------------------------------
@@ -153,6 +224,78 @@ def naive(t, context):
     )
 
 
+def by_definition(t, alphas=True):
+    """Whether all product functions with positional encodings ignore the offset (Definition 46).
+
+    One by one, along all sets of value matrices. Without `alphas`, the betas alone.
+    """
+    p, others = t.encodings(t.context), np.concatenate([t.E, *(l.B.T for l in t.layers)])
+    readers = np.concatenate([*(l.A for l in t.layers), t.U])
+    along = limit.paths(t)
+    constant = lambda values: not np.ptp(values, axis=-1).any()
+    diagonal = lambda G: all(constant(np.diagonal(G, k)) for k in range(1 - len(G), len(G)))
+    betas = all(constant(limit.beta(t, s, readers, p)) for s in along)
+    if not alphas:
+        return betas
+    pairs = [
+        (l, h, first, second)
+        for l, layer in enumerate(t.layers, 1) for h in range(1, len(layer.heads) + 1)
+        for first, second in itertools.product(along, along)
+    ]  # fmt: skip
+    return betas and all(
+        diagonal(limit.alpha(t, *of, p, p))
+        and constant(limit.alpha(t, *of, p, others).T)
+        and constant(limit.alpha(t, *of, others, p))
+        for of in pairs
+    )
+
+
+def with_product(M, value=False):
+    """Return a transformer of one layer, or two, where one K^T Q is M and nothing reads positions.
+
+    Dimensions: a unit vector for each of four positions, the symbols, the output. With `value` the
+    first layer carries positions to where the second layer's K finds them.
+    """
+    n, d = 4, 4 + 4 + 3
+    unit = np.eye(d)
+    carry = np.zeros((d, d))
+    carry[4:8, :4] = np.eye(4)
+    none = np.zeros((0, d))
+    keys = np.pad(np.eye(len(M)), [(0, 0), (4 * value, d - len(M) - 4 * value)])
+    queries = np.pad(np.array(M, float), [(0, 0), (0, d - len(M))])
+    layers = [limit.Layer((limit.Head(keys, queries, np.zeros((d, d))),), *limit.mlp(d))]
+    if value:
+        layers.insert(0, limit.Layer((limit.Head(none, none, carry),), *limit.mlp(d)))
+    return limit.Transformer(
+        ("$", "a"), unit[8:10], unit[:n], tuple(layers), unit[10:], n, precision=2
+    )
+
+
+SHIFT, LONELY = np.eye(4, k=1), np.diag([1.0, 0, 0, 0])
+ASYMMETRIC = np.pad(np.diag([1.0, 0, 0, 0]), [(0, 5), (0, 5)])
+ASYMMETRIC[0, 0], ASYMMETRIC[2, 8] = 0, 1  # the third position as key, `$` as query
+
+
+def member(case):
+    """Return a transformer, and whether Definition 46 has it in Theta_n."""
+    kind, what = case
+    if kind == "product":
+        t = with_product(*what)
+    else:
+        made = crasp.compile(crasp.load(what)).transformer
+        t = limit.to_finite(made, 6) if kind == "translated" else naive(made, 6)
+    return t
+
+
+MEMBERS = [
+    *(("translated", name) for name in COMPILED), *(("naive", name) for name in COMPILED),
+    ("product", (np.eye(4),)), ("product", (SHIFT,)), ("product", (LONELY,)),
+    ("product", (ASYMMETRIC,)), ("product", (ASYMMETRIC.T,)), ("product", (np.eye(4), True)),
+    ("product", (LONELY, True)),
+]  # fmt: skip
+"""Lemma 47's translations, the naive ones, and single products that break it or do not."""
+
+
 @claim(
     "limit.hypothesis_class",
     ref="Definitions 4, 46",
@@ -160,21 +303,24 @@ def naive(t, context):
     r"p_i, p_j \text{ functions of } j - i",
 )
 def hypothesis_class():
-    """The membership test takes the translations of Lemma 47 and refuses the naive ones.
+    """The membership test says what the definition says, product by product.
 
-    The naive one breaks it for periodic encodings alone. Control: it refuses none.
+    Of the translations of Lemma 47, the naive ones, which break it for periodic encodings alone,
+    and transformers where one product alpha, with two positions or with one, as key, as query or
+    through a value matrix, is all that breaks it. Control: by the products beta alone.
     """
 
-    def build(name):
-        t = crasp.compile(crasp.load(name)).transformer
-        inside = lambda found: limit.in_hypothesis_class(found, 6)
-        return inside(limit.to_finite(t, 6)), inside(naive(t, 6)), t.period == 1
+    def build(case, alphas=True):
+        t = member(case)
+        inside = limit.in_hypothesis_class(t, t.context)
+        return inside, by_definition(t, alphas), limit.in_hypothesis_class(t, t.context + 1)
 
     return construction(
         build=build,
-        has=lambda found: found[0] and found[1] == found[2],
-        cases=COMPILED,
-        control=dict(has=lambda found: found[0] and found[1]),
+        has=lambda found: found[0] == found[1] and not found[2],
+        telling=lambda found: not found[1],
+        cases=MEMBERS,
+        control=dict(build=lambda case: build(case, False)),
     )
 
 
@@ -225,59 +371,84 @@ def periodic():
     )
 
 
+def invariant_sequences(A, vectors, length):
+    """Return sequences of encodings whose products p_i^T A p_j depend on j - i alone, with A.
+
+    All of that length whose products are not all equal, but for that of the first and the last.
+    """
+    form = {(u, v): int(np.array(u) @ A @ np.array(v)) for u in vectors for v in vectors}
+    found = [(v,) for v in vectors]
+    for _ in range(length - 1):
+        longer = [(*p, v) for p in found for v in vectors]
+        found = [
+            p for p in longer
+            if all(form[p[i], p[-1]] == form[p[i - 1], p[-2]] for i in range(1, len(p)))
+        ]  # fmt: skip
+    return [(p, A) for p in found if len({form[p[0], v] for v in p[:-1]}) > 1]
+
+
+def by_distance(member):
+    """Return G(0), ..., G(N - 1) of Lemma 48, by the product functions."""
+    p, A = np.array(member[0], float), np.array(member[1], float)
+    d = len(A)
+    head = limit.Head(np.eye(d), A, np.zeros((d, d)))
+    layers = (limit.Layer((head,), *limit.mlp(d)),)
+    t = limit.Transformer(("$",), np.zeros((1, d)), p, layers, np.eye(d), len(p))
+    return limit.alpha(t, 1, 1, (), (), t.positions, t.positions)[0].tolist()
+
+
 @claim(
     "limit.48.periodic.repaired",
     ref="Lemma 48",
-    statement=r"G(n) = G(n + \Delta) \text{ for } n + \Delta + c < N,\ \Delta \text{ and } c "
-    r"\text{ bounded by the number of different } p_i",
+    statement=r"G(n) = G(n + \Delta) \text{ for } n + \Delta + c < N,\ \Delta + c \le k "
+    r"\text{ different } p_i",
 )
 def periodic_repaired():
-    """Away from the end it holds: with k different p_i, for Delta and c at most k.
+    """Away from the end it holds: with k different p_i, for some Delta >= 1 and c, Delta + c <= k.
 
-    All sequences of 8 encodings from (0, 0), (1, 0), (0, 1) and (1, 1), with A = e_1 e_2^T,
-    whose products are translation-invariant. Control: c = 0.
+    All translation-invariant sequences of 12 encodings whose products are not all equal: of unit
+    vectors, with A the identity or a cyclic shift; and of two unit vectors that a first and a last
+    encoding may be special beside. Periods are 2, 3 and 4. Control: c = 0.
     """
-    N = 8
 
-    def holds(c):
-        def predicate(p):
-            kinds = len(set(p))
-            G = [p[0][0] * v[1] for v in p]
-            return any(repeats(G, k, c * kinds) for k in range(1, kinds + 1))
+    def holds(more):
+        def predicate(member):
+            k, G = len(set(member[0])), by_distance(member)
+            return any(repeats(G, period, more * (k - period)) for period in range(1, k + 1))
 
         return predicate
 
-    pairs = list(itertools.product((0, 1), repeat=2))
-    invariant = lambda p: all(
-        p[i][0] * p[j][1] == p[i + 1][0] * p[j + 1][1]
-        for i in range(N - 1) for j in range(i, N - 1)
-    )  # fmt: skip
-    members = [p for p in itertools.product(pairs, repeat=N) if invariant(p)]
-    return exhaustive(predicate=holds(1), universe=members, control=dict(predicate=holds(0)))
+    least = lambda G: min(k for k in range(1, len(G)) if repeats(G, k, 4))
+    unit = np.eye(4, dtype=int)
+    units = list(map(tuple, unit.tolist()))
+    ends = [(1, 0, 1, 0), units[0], units[1], (0, 1, 0, 1)]
+    special = np.outer(unit[0], unit[0]) + np.outer(unit[1], unit[1]) + np.outer(unit[2], unit[3])
+    cases = [(unit, units, 12), (np.roll(unit, 1, 0), units, 12), (special, ends, 12)]
+    members = [m for case in cases for m in invariant_sequences(*case)]
+    return exhaustive(
+        predicate=holds(1),
+        universe=members,
+        telling=lambda member: least(by_distance(member)) > 1,
+        control=dict(predicate=holds(0)),
+    )
 
 
 def product_bits(L, seed, p=2):
     """Return the fractional bits of v^T (V ... V)^T K^T Q (V ... V) w with L matrices a side."""
+    t = drawn(seed, depth=L, heads=1)
     rng = np.random.default_rng(seed)
-    some = lambda *shape: [
-        [Fraction(int(v), 2**p) for v in row]
-        for row in np.asarray(rng.integers(-7, 8, shape)).tolist()
-    ]
-    times = lambda X, Y: [
-        [sum(a * b for a, b in zip(row, col, strict=True)) for col in zip(*Y, strict=True)]
-        for row in X
-    ]
-    found = some(1, 2)
-    for _ in range(2 * L + 2):
-        found = times(found, some(2, 2))
-    value = times(found, some(2, 1))[0][0]
-    return value.denominator.bit_length() - 1
+    some = lambda *shape: rng.integers(-7, 8, shape) / 2**p
+    head = lambda h: limit.Head(some(2, 3), some(2, 3), some(3, 3))
+    t = dataclasses.replace(each_head(t, head), E=some(3, 3))
+    path = tuple((l, 1) for l in range(1, L + 1))
+    return limit.fractional_bits(limit.alpha(t, L, 1, path, path, t.E, t.E))
 
 
 @claim(
     "limit.49.precision",
     ref="Lemma 49",
     statement=r"\text{products of parameters with } p \text{ fractional bits have } (4 + 2L) p",
+    repairs="limit.49.precision.bound",
 )
 def precision():
     """With 2 L value matrices, K, Q and two vectors. Control: (3 + 2 L) p."""
