@@ -1,43 +1,12 @@
 """Appendix C: how data for the in-context k-gram are drawn."""
 
+import jax
+import numpy as np
+
 from theorykit import claim
-from theorykit.checks import exhaustive
+from theorykit.checks import construction, exhaustive
+from theorykit.networks.tasks import InContextKGram
 from theorykit.proofs_numeric.quantitative._kgram import following, strings
-
-
-@claim(
-    "quantitative.5.4.kgram.data",
-    ref="App. C, in-context k-gram",
-    statement=r"x_i \sim \pi(\cdot \mid x_{i-k:i-1}) \text{ for } i \ge k,\ "
-    r"\pi(\cdot \mid z_{1:k-1})",
-    expect="refuted",
-)
-def data():
-    """x_(i-k:i-1) has k symbols, one more than a context has, and at i = k begins before x_1.
-
-    Members are k and i. Control: x_(i-k-1:i-1).
-    """
-    fits = lambda back: lambda member: back(member[0]) == member[0] - 1 <= member[1] - 1
-    return exhaustive(
-        predicate=fits(lambda k: k),
-        universe=[(k, i) for k in (2, 3, 4) for i in range(k, 8)],
-        control=dict(predicate=fits(lambda k: k + 1)),
-    )
-
-
-@claim(
-    "quantitative.5.4.kgram.data.repaired",
-    ref="App. C, in-context k-gram",
-    statement=r"x_i \sim \pi(\cdot \mid x_{i-k+1:i-1}) \text{ for } i \ge k",
-)
-def data_repaired():
-    """With k - 1 symbols back it fits. Control: as printed."""
-    fits = lambda back: lambda member: back(member[0]) == member[0] - 1 <= member[1] - 1
-    return exhaustive(
-        predicate=fits(lambda k: k - 1),
-        universe=[(k, i) for k in (2, 3, 4) for i in range(k, 8)],
-        control=dict(predicate=fits(lambda k: k)),
-    )
 
 
 def occurs(last, context):
@@ -71,11 +40,14 @@ PLACED = [
     statement=r"x_{i-k+1:i} \leftarrow x_{T-k+1:T},\ i \in [k : T - 1] \Rightarrow "
     r"x_{T-k+1:T} \text{ occurs before}",
     expect="refuted",
+    falls="wording",
+    consequence="i goes to T - k; for the others footnote 3 leaves the target open.",
+    mathematics=True,
 )
 def placed():
     """Where the two overlap, the replacement changes what was to occur.
 
-    At all strings of two symbols. Control: a longer context than what is put.
+    At all strings of two symbols. (For the last k - 1 symbols it also fails, from k = 3 on.) Control: a longer context than what is put.
     """
     return exhaustive(
         predicate=occurs(lambda k, T: T - 1, lambda k: k),
@@ -88,6 +60,7 @@ def placed():
     "quantitative.5.4.kgram.occurs.repaired",
     ref="App. C, in-context k-gram",
     statement=r"i \in [k : T - k],\ T \ge 2k \Rightarrow x_{T-k+1:T} \text{ occurs before}",
+    mathematics=True,
 )
 def placed_repaired():
     """Without an overlap it occurs. Control: one more place."""
@@ -96,3 +69,51 @@ def placed_repaired():
         universe=PLACED,
         control=dict(predicate=occurs(lambda k, T: T - k + 1, lambda k: k)),
     )
+
+
+@claim(
+    "quantitative.5.4.kgram.occurs.context",
+    ref="App. C, in-context k-gram",
+    statement=r"\text{the same for the } k - 1 \text{ symbols that a context has}",
+    expect="refuted",
+    falls="wording",
+    consequence="At k = 2 it holds; from k = 3 on i goes to T - k, as for k symbols.",
+    mathematics=True,
+)
+def placed_context():
+    """At i = T - 1 and k = 3 the last two become x_T x_T. Control: three symbols."""
+    return exhaustive(
+        predicate=occurs(lambda k, T: T - 1, lambda k: k - 1),
+        universe=PLACED,
+        control=dict(predicate=occurs(lambda k, T: T - 1, lambda k: k)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.occurs.context.repaired",
+    ref="App. C, in-context k-gram",
+    statement=r"\text{data with } i \in [k : T - k] \text{ have their context before}",
+)
+def placed_context_repaired():
+    """In what the library draws, S = 2 and 4, k = 2 to 4, T = 2k to 2k + 3.
+
+    Control: in independent symbols.
+    """
+
+    def build(case):
+        symbols, k, more, seed = case
+        task, key = InContextKGram(symbols, k), jax.random.key(seed)
+        return k, tuple(np.asarray(task.sample(key, 2 * k + more).x).tolist())
+
+    def independent(case):
+        symbols, k, more, seed = case
+        x = np.random.default_rng(seed).integers(0, symbols, 2 * k + more)
+        return k, tuple(x.tolist())
+
+    return construction(
+        build=build,
+        has=lambda built: bool(following(built[1], built[0] - 1)),
+        cases=[(S, k, more, s) for S in (2, 4) for k in (2, 3, 4) for more in (0, 3)
+               for s in range(6)],
+        control=dict(build=independent),
+    )  # fmt: skip
