@@ -52,8 +52,8 @@ def apart(tau, x):
     r"f^* \text{ over } x_{t-k:t-1} = x_{T-k+1:T}",
     expect="refuted",
     falls="wording",
-    consequence="Definition 5.4 with k - 1 symbols is what the construction, the data and tau = k - 1 "
-    "are about.",
+    consequence="With k - 1 symbols Definition 5.4 is what the construction, the data and "
+    "tau = k - 1 are about.",
 )
 def order():
     """The definition compares k symbols, and the construction k - 1 of them.
@@ -164,8 +164,8 @@ def rest_below(most):
     r"\|E_N\|, \|E_D\| \le T e^{\beta (\tau - 1)}",
     expect="refuted",
     falls="proof",
-    consequence="The first tau positions add tau e^(beta tau); on typical inputs the error is e^-beta "
-    "all the same.",
+    consequence="The first tau positions add tau e^(beta tau); on typical inputs the error is "
+    "e^-beta all the same.",
 )
 def output():
     """At the first position a head that should look back sees the position itself.
