@@ -166,6 +166,7 @@ def rest_below(most):
     falls="proof",
     consequence="The first tau positions add tau e^(beta tau); on typical inputs the error is "
     "e^-beta all the same.",
+    mathematics=True,
 )
 def output():
     """At the first position a head that should look back sees the position itself.
@@ -184,6 +185,7 @@ def output():
     "quantitative.5.4.kgram.output.repaired",
     ref="App. B.3",
     statement=r"\|E_N\|, \|E_D\| \le T e^{\beta (\tau - 1)} + \tau e^{\beta \tau}",
+    mathematics=True,
 )
 def output_repaired():
     """The first tau positions weigh at most e^(beta tau) each. Control: without them."""
