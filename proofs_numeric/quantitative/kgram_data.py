@@ -1,43 +1,12 @@
 """Appendix C: how data for the in-context k-gram are drawn."""
 
+import jax
+import numpy as np
+
 from theorykit import claim
-from theorykit.checks import exhaustive
+from theorykit.checks import construction, exhaustive
+from theorykit.networks.tasks import InContextKGram
 from theorykit.proofs_numeric.quantitative._kgram import following, strings
-
-
-@claim(
-    "quantitative.5.4.kgram.data",
-    ref="App. C, in-context k-gram",
-    statement=r"x_i \sim \pi(\cdot \mid x_{i-k:i-1}) \text{ for } i \ge k,\ "
-    r"\pi(\cdot \mid z_{1:k-1})",
-    expect="refuted",
-)
-def data():
-    """x_(i-k:i-1) has k symbols, one more than a context has, and at i = k begins before x_1.
-
-    Members are k and i. Control: x_(i-k-1:i-1).
-    """
-    fits = lambda back: lambda member: back(member[0]) == member[0] - 1 <= member[1] - 1
-    return exhaustive(
-        predicate=fits(lambda k: k),
-        universe=[(k, i) for k in (2, 3, 4) for i in range(k, 8)],
-        control=dict(predicate=fits(lambda k: k + 1)),
-    )
-
-
-@claim(
-    "quantitative.5.4.kgram.data.repaired",
-    ref="App. C, in-context k-gram",
-    statement=r"x_i \sim \pi(\cdot \mid x_{i-k+1:i-1}) \text{ for } i \ge k",
-)
-def data_repaired():
-    """With k - 1 symbols back it fits. Control: as printed."""
-    fits = lambda back: lambda member: back(member[0]) == member[0] - 1 <= member[1] - 1
-    return exhaustive(
-        predicate=fits(lambda k: k - 1),
-        universe=[(k, i) for k in (2, 3, 4) for i in range(k, 8)],
-        control=dict(predicate=fits(lambda k: k)),
-    )
 
 
 def occurs(last, context):
@@ -71,6 +40,9 @@ PLACED = [
     statement=r"x_{i-k+1:i} \leftarrow x_{T-k+1:T},\ i \in [k : T - 1] \Rightarrow "
     r"x_{T-k+1:T} \text{ occurs before}",
     expect="refuted",
+    falls="wording",
+    consequence="i goes to T - k; for the others footnote 3 leaves the target open.",
+    mathematics=True,
 )
 def placed():
     """Where the two overlap, the replacement changes what was to occur.
@@ -88,6 +60,7 @@ def placed():
     "quantitative.5.4.kgram.occurs.repaired",
     ref="App. C, in-context k-gram",
     statement=r"i \in [k : T - k],\ T \ge 2k \Rightarrow x_{T-k+1:T} \text{ occurs before}",
+    mathematics=True,
 )
 def placed_repaired():
     """Without an overlap it occurs. Control: one more place."""
@@ -95,4 +68,45 @@ def placed_repaired():
         predicate=occurs(lambda k, T: T - k, lambda k: k),
         universe=PLACED,
         control=dict(predicate=occurs(lambda k, T: T - k + 1, lambda k: k)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.occurs.context",
+    ref="App. C, in-context k-gram",
+    statement=r"\text{the same for the } k - 1 \text{ symbols that a context has}",
+    expect="refuted",
+    falls="wording",
+    consequence="At k = 2 it holds; from k = 3 on i goes to T - k, as for k symbols.",
+    mathematics=True,
+)
+def placed_context():
+    """At i = T - 1 and k = 3 the last two become x_T x_T. Control: three symbols."""
+    return exhaustive(
+        predicate=occurs(lambda k, T: T - 1, lambda k: k - 1),
+        universe=PLACED,
+        control=dict(predicate=occurs(lambda k, T: T - 1, lambda k: k)),
+    )
+
+
+@claim(
+    "quantitative.5.4.kgram.occurs.context.repaired",
+    ref="App. C, in-context k-gram",
+    statement=r"\text{data with } i \in [k : T - k] \text{ have their context before}",
+)
+def placed_context_repaired():
+    """In what the library draws, 24 strings each. Control: in independent symbols."""
+
+    def build(case, drawn=True):
+        symbols, k, T = case
+        task, keys = InContextKGram(symbols, k), jax.random.split(jax.random.key(0), 24)
+        one = lambda key: task.sample(key, T).x
+        other = lambda key: jax.random.randint(key, (T,), 0, symbols)
+        return k, np.asarray(jax.jit(jax.vmap(one if drawn else other))(keys)).tolist()
+
+    return construction(
+        build=build,
+        has=lambda built: all(following(tuple(x), built[0] - 1) for x in built[1]),
+        cases=[(4, 3, 7), (2, 4, 9)],
+        control=dict(build=lambda case: build(case, False)),
     )

@@ -299,7 +299,7 @@ def margin():
     statement=r"\mathcal P_h = \{\phi_{1,h}(i - t, i)\} \cup \{0, 1\}",
 )
 def margin_repaired():
-    """With 0 among the values the margin is 1 there, and the drift at most 1/j. Control: 1/4 of it."""
+    """With 0 among the values the margin is 1, and the drift at most 1/j. Control: 1/4 of it."""
     f = last_only(1.0, 1)
     within = lambda part: (
         lambda m: drift_between(f, *m) <= part * float(m[1]) ** -simulation.positional_margin(f)
@@ -351,8 +351,8 @@ def gradient(f, w, mu, i, suffix):
     "quantitative.B1.gradient",
     ref="Lemma B.1",
     statement=r"\nabla_\mu q_{SA} = \sum_h \frac{i^{1-\gamma_h} M_h}{i^{1-\gamma_h} \langle b_h, "
-    r"\mu \rangle + C_h} - \frac{i^{2(1-\gamma_h)} M_h \mu b_h^\top}{(i^{1-\gamma_h} \langle b_h, \mu "
-    r"\rangle + C_h)^2}",
+    r"\mu \rangle + C_h} - \frac{i^{2(1-\gamma_h)} M_h \mu b_h^\top}{(i^{1-\gamma_h} \langle b_h, "
+    r"\mu \rangle + C_h)^2}",
     expect="refuted",
     falls="proof",
     consequence="The suffix's part of N_h is missing in the second term; the bound L_f holds, as "

@@ -3,6 +3,8 @@
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from theorykit.proofs_numeric.quantitative import _kgram, constructions, kgram, kgram_norms
 from theorykit.subjects import limit
 
@@ -13,7 +15,7 @@ def test_the_least_norm_lies_between_peaks_and_the_construction():
         peaks = int(2 * omega / math.pi)
         steep = 2 * (1 - 0.1) * omega / math.pi
         layer = limit.simple_task(float(omega), 0.1).layers[0]
-        product = constructions.norm(layer.A, 2) * constructions.norm(layer.B, 2)
+        product = np.linalg.norm(layer.A, 2) * np.linalg.norm(layer.B, 2)
         assert 2 * steep * (peaks - 2) < constructions.least_norms(omega) < product
 
 
@@ -22,9 +24,17 @@ def test_following_and_agreement_by_hand():
     assert _kgram.following(x, 1) == {1: 2, 0: 1}
     assert _kgram.following(x, 2) == {0: 1}
     assert [_kgram.agreement(x, i, 1) for i in range(6)] == [2, 2, 0, 2, 2, 0]
-    assert kgram.distance(x, {1: 2, 0: 1}, _kgram.weights(x, 1, 10**6, start=False)) < Fraction(
+    given = _kgram.weights(x, 1, 10**6, start=False)
+    assert abs(Fraction(given[1] + given[4], sum(given.values())) - Fraction(2, 3)) < Fraction(
         1, 99
     )
+
+
+def test_what_is_put_out_is_what_the_weights_say():
+    for x in _kgram.strings(5):
+        given = _kgram.weights(x, 2, 3)
+        ones = Fraction(sum(w for i, w in given.items() if x[i]), sum(given.values()))
+        assert abs(kgram.put_out(x, 2, 3)[1] - float(ones)) < 1e-9
 
 
 def test_the_start_agrees_by_mistake():
