@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 
 from theorykit.audit._functions import Function
+from theorykit.common.trees import parse
 
 SWAPPED = {
     "min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil",
@@ -95,7 +96,7 @@ def faults(function: Function) -> list[Fault]:
 
 def _parses(source: bytes) -> bool:
     try:
-        ast.parse(source)
+        parse(source)
     except SyntaxError:
         return False
     return True

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from theorykit import papers
+from theorykit.common.trees import parse
 
 NAME = __name__.partition(".")[0]
 ROOT = sys.modules[NAME]
@@ -80,7 +81,7 @@ def _written(root: str) -> Iterator[Function]:
         if papers.within(module, papers.SHIPPED):
             continue
         try:
-            tree = ast.parse(file.read_bytes())
+            tree = parse(file.read_bytes())
         except (OSError, SyntaxError):
             continue
         yield from _inside(tree, module, module, file)

@@ -19,6 +19,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from theorykit.common.trees import compiled, parse
+
 _watched = threading.local()
 
 
@@ -130,12 +132,12 @@ def _compiled(file: str, source: str) -> dict[Any, dict[types.CodeType, types.Co
     if not source:
         return found
     try:
-        tree = ast.parse(source, file)
+        tree = parse(source, file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a call of a constant, which is replaced below
-            plain = compile(tree, file, "exec", dont_inherit=True)
+            plain = compiled(tree, file)
             tree = ast.fix_missing_locations(_Guarding().visit(tree))
-            new = compile(tree, file, "exec", dont_inherit=True)
+            new = compiled(tree, file)
     except (SyntaxError, ValueError):
         return found
 

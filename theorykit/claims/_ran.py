@@ -26,6 +26,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from theorykit import papers
+from theorykit.common.trees import parse
 
 NAME = __name__.partition(".")[0]
 ROOT = sys.modules[NAME]
@@ -277,7 +278,7 @@ def _listed(module: ModuleType) -> list[str]:
 def _written(file: str) -> tuple[str, ...]:
     """Return the names that a file lists (`from x import y as y`) or defines."""
     names = []
-    for node in ast.parse(Path(file).read_bytes()).body:
+    for node in parse(Path(file).read_bytes()).body:
         if isinstance(node, ast.ImportFrom):
             names += [a.name for a in node.names if a.name == a.asname]
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):

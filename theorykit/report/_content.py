@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from theorykit.common.errors import nearest
+from theorykit.common.trees import parse
 from theorykit.results import (
     Certificate,
     Evidence,
@@ -450,7 +451,7 @@ def _matching(
 def _keyword(source: str, name: str) -> str:
     """Return the source of the keyword argument of this name; "" if there is none."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError:
         return ""
     for node in ast.walk(tree):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim
+from theorykit.common.trees import parse
 from theorykit.runs._reach import Code, reached
 
 
@@ -53,7 +54,7 @@ def _together(pieces: list[Code]) -> Code:
 def _pieces(file: Path, stamp: int, package: str) -> list[tuple[int | None, Code]] | None:
     """Return the statements of a file: for a claim the line where it starts, None for others."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return None
     if ast.get_docstring(tree) is not None:
@@ -108,7 +109,7 @@ def _without_a_file(build: Any) -> Code:
 
 def _function(function: types.FunctionType) -> Code:
     try:
-        return Code.of(ast.parse(textwrap.dedent(inspect.getsource(function))), "")
+        return Code.of(parse(textwrap.dedent(inspect.getsource(function))), "")
     except (OSError, TypeError, SyntaxError):
         code = function.__code__
         consts = [c for c in code.co_consts if not isinstance(c, types.CodeType)]

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
+from theorykit.common.trees import parse
+
 ROOT = sys.modules[__name__.partition(".")[0]]
 """The package of the toolkit, which knows what its short names stand for."""
 
@@ -73,7 +75,7 @@ def _code(name: str, file: Path) -> Code:
     if key not in _read:
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         try:
-            code = Code.of(ast.parse(file.read_bytes()), package)
+            code = Code.of(parse(file.read_bytes()), package)
         except (OSError, SyntaxError, ValueError):
             code = Code("unreadable", frozenset())
         _read[key] = (module, code)  # the module is held, so that its id stays its own
