@@ -207,7 +207,7 @@ def positive_semidefinite():
 
     def strings(seed):
         rng = np.random.default_rng(seed)
-        x = rng.integers(1, (4, 10, 40)[seed % 3], (24, 5))
+        x = rng.integers(1, (4, 10, 40)[seed], (24, 5))
         x[:, -1] = 0
         return x
 
@@ -222,19 +222,12 @@ def positive_semidefinite():
 
     def apart(case):
         even = np.add.outer(range(24), range(24)) % 2
-        return np.where(even, shared(case), np.asarray(shared(case, 6)))
+        return np.where(even, shared(case), np.asarray(shared(case, 3)))
 
     return construction(
         build=shared,
         has=lambda K: eigenvalue(K) > -1e-12,
-        cases=[
-            (0, 1, True),
-            (1, 2, True),
-            (2, 4, True),
-            (0, 2, False),
-            (1, 1, False),
-            (2, 2, False),
-        ],
+        cases=[(0, 1, True), (1, 2, True), (1, 2, False), (2, 4, False)],
         control=dict(build=apart),
     )
 

@@ -658,11 +658,11 @@ def condition():
 def condition_repaired():
     """At a constant ridge the error grows at most in proportion to the norm of N^-1.
 
-    N is that of the incidence kernel with what distinguishes its templates made smaller, at 1,024
+    N is that of the incidence kernel with what distinguishes its templates made smaller, at 512
     samples. Control: at most like its root.
     """
     return rate(
-        measure=lambda n: diverse_error(1024, 0.1, scale=1.0 / n),
+        measure=lambda n: diverse_error(512, 0.1, scale=1.0 / n),
         at=(1, 2, 4, 8),
         at_most=1.0,
         control=dict(at_most=0.5),

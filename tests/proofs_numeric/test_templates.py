@@ -1,4 +1,4 @@
-"""The template paper's claims that are exact: what breaks the tools that they rest on."""
+"""The template paper's claims: what breaks the tools that they rest on is found by them."""
 
 
 def test_a_wrong_coefficient_is_found(monkeypatch):
@@ -13,3 +13,45 @@ def test_a_wrong_coefficient_is_found(monkeypatch):
 
     monkeypatch.setattr(taylor, "template_expansion", wrong)
     assert taylor.table.run().verdict == "refuted"
+
+
+def test_a_derivative_that_tells_nothing_is_found(monkeypatch):
+    from theorykit.proofs_numeric.templates import stages
+
+    monkeypatch.setattr(stages, "derivative", lambda number, x, y: 0)
+    assert stages.stages.run().verdict == "refuted"
+
+
+def test_a_wrong_sign_of_b_is_found(monkeypatch):
+    from theorykit.proofs_numeric.templates import copying
+
+    right = copying.nets.Transformer
+    a, b = 0.3, -0.4
+    wrong = lambda **options: right(**(options | dict(scalars=(a, b))))
+    monkeypatch.setattr(copying.nets, "Transformer", wrong)
+    assert copying.network_of_one_token.run().verdict == "refuted"
+
+
+def test_a_wrong_phase_is_found(monkeypatch):
+    from theorykit.proofs_numeric.templates import cosine
+
+    right = cosine.Cos
+    monkeypatch.setattr(cosine, "Cos", lambda k, c: right(k, c + 0.01))
+    assert cosine.determinant_repaired.run().verdict == "refuted"
+
+
+def test_a_ridge_that_is_counted_twice_is_found(monkeypatch):
+    from theorykit.proofs_numeric.templates import kernel
+
+    right = kernel.ridge
+    twice = lambda k, y, test, ridge: right(k, y, test, ridge=2 * ridge)
+    monkeypatch.setattr(kernel, "ridge", twice)
+    assert kernel.ridge_flow.run().verdict == "refuted"
+
+
+def test_ties_that_count_as_a_majority_are_found(monkeypatch):
+    from theorykit.proofs_numeric.templates import definitions
+
+    ties = [(z, 1 if z.count("α") > 1 else -1) for z in ("ααα", "ααβ", "αβα", "αββ")]
+    monkeypatch.setattr(definitions, "LABELLED", ties)
+    assert definitions.majority_labels_repaired.run().verdict == "refuted"
