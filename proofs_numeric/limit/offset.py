@@ -54,16 +54,17 @@ def training():
 # Proposition 59 ----------------------------------------------------------------------------------
 
 
-def by_halves(n, exchanged):
+def by_halves(n, exchanged, marked=False):
     """Return the transformer of Proposition 59 for n positions, over a and b.
 
-    Dimensions: $; a symbol; what layer 1's two heads copied; the output; positions. `exchanged`:
+    Dimensions: $; a symbol; what layer 1's two heads copied; the output; positions; and, not as
+    printed, marks of the early and of the late positions, which are used if `marked`. `exchanged`:
     head 1 of layer 2 is parked at `$` for late queries and head 2 for early ones, not as printed.
     """
-    k, d = 2, 9 + n
+    k, d = 2, 11 + n
     unit = np.eye(d)
     own, first, second, out, place = (unit[s : s + k] for s in (1, 3, 5, 7, 9))
-    place = unit[9:]
+    place, marks = unit[9:-2], unit[-2:]
     E = np.concatenate([unit[:1], own])
     j = np.arange(1, n + 1)
     back = lambda far: np.eye(n, k=far)  # keys down, queries across
@@ -72,8 +73,10 @@ def by_halves(n, exchanged):
     copies = tuple(
         limit.Head(place, 2 * W @ place, to.T @ own) for W, to in ((W1, first), (W2, second))
     )
-    early = ((j < 3 * n / 4) @ place)[None]
-    late = ((j >= 3 * n / 4) @ place)[None]
+    is_late = j >= 3 * n / 4
+    early, late = marks[:1], marks[1:]
+    if not marked:
+        early, late = (~is_late @ place)[None], (is_late @ place)[None]
     parked = (late, early) if exchanged else (early, late)
     looking = tuple(
         limit.Head(
@@ -83,15 +86,23 @@ def by_halves(n, exchanged):
         for copied, when in zip((first, second), parked, strict=True)
     )  # fmt: skip
     layers = tuple(limit.Layer(h, *limit.mlp(d)) for h in (copies, looking))
-    return limit.Transformer(("$", "a", "b"), E, place.copy(), layers, out.copy(), n, precision=2)
+    return limit.Transformer(
+        ("$", "a", "b"),
+        E,
+        place + marked * marks[is_late.astype(int)],
+        layers,
+        out.copy(),
+        n,
+        precision=2,
+    )
 
 
-def largest_error(n, lengths, exchanged):
+def largest_error(n, lengths, exchanged, marked=False):
     """Return how far outputs are from eq. (10), where it is defined, over strings and offsets."""
-    t, worst = by_halves(n, exchanged), 0.0
+    t, worst = by_halves(n, exchanged, marked), 0.0
     for length in lengths:
         strings = words("ab", length - 1)
-        strings = strings[:: 1 + len(strings) // 500]
+        strings = strings[:: 1 + len(strings) // 200]
         for offset in range(n - length + 1):
             outputs = limit.exact(t, strings, offset).outputs.floats()
             for s, rows in zip(strings, outputs, strict=True):
@@ -133,7 +144,7 @@ def offset_printed():
     statement=r"|T_n(x, o) - f(x)| \text{ small for } |x| \le n / 2,\ \text{not for } |x| = n",
 )
 def offset_repaired():
-    """With the two conditions exchanged it is right up to n / 2 and wrong at n.
+    """With the two conditions exchanged it is right up to n / 2 and wrong at n; n = 10 to 14.
 
     Control: right at n.
     """
@@ -141,6 +152,75 @@ def offset_repaired():
     return construction(
         build=build,
         has=lambda errors: errors[0] < 0.25 < errors[1],
-        cases=[12],
+        cases=[10, 12, 14],
         control=dict(has=lambda errors: errors[1] < 0.25),
+    )
+
+
+def growth(marked):
+    """Return the build: R(T_n) at n and 2 n, and whether keys are at most two places back."""
+
+    def build(n):
+        found = [by_halves(m, True, marked) for m in (n, 2 * n)]
+        far = [
+            np.abs(np.tril(limit.alpha(t, 1, h, (), (), t.positions, t.positions), -1)).max()
+            + np.abs(np.triu(limit.alpha(t, 1, h, (), (), t.positions, t.positions), 3)).max()
+            for t in found for h in (1, 2)
+        ]  # fmt: skip
+        return [limit.regularizer(t) for t in found], max(far)
+
+    return build
+
+
+stays = lambda found: abs(found[0][1] - found[0][0]) < 1e-6
+near = lambda found: found[1] == 0
+
+
+@claim(
+    "limit.59.offset.bounded",
+    ref="Proposition 59",
+    statement=r"\sup_n R(T_n) < \infty,\ \text{the } p_i^T K^T Q p_j \text{ local for } \tau = 2",
+    expect="refuted",
+    falls="proof",
+    consequence="The printed K^T Q of layer 2 tells early from late positions by n orthogonal unit "
+    "vectors, so its norm grows as the root of n; two more dimensions that mark them bound it.",
+)
+def bounded():
+    """R(T_n) of the construction grows with n, by the spectral norm of the second layer's K^T Q.
+
+    A row that is 10 for all early positions and 0 for late ones has a norm of at least 5 sqrt(n).
+    The products themselves are local. Control: those of distance 1 alone.
+    """
+    return construction(
+        build=growth(False),
+        has={"R is bounded": stays, "local": near},
+        cases=[12, 16, 32],
+        control=dict(has=lambda found: found[0][1] < found[0][0]),
+    )
+
+
+@claim(
+    "limit.59.offset.bounded.repaired",
+    ref="Proposition 59",
+    statement=r"\sup_n R(T_n) < \infty,\ p_i \text{ with a mark for } i < 3n/4 \text{ and } "
+    r"i \ge 3n/4",
+)
+def bounded_repaired():
+    """With marks R does not depend on n, and T_n is right up to n / 2 and wrong at n as before.
+
+    Control: without marks.
+    """
+
+    def build(n, marked=True):
+        errors = (
+            [largest_error(n, (size,), True, marked) for size in (n // 2, n)] if n == 12 else []
+        )
+        return *growth(marked)(n), errors
+
+    halves = lambda found: not found[2] or found[2][0] < 0.25 < found[2][1]
+    return construction(
+        build=build,
+        has={"R is bounded": stays, "local": near, "right to n / 2": halves},
+        cases=[12, 16, 32],
+        control=dict(build=lambda n: build(n, False)),
     )

@@ -128,6 +128,7 @@ SIZES = [
     consequence="Of the products of positions, symbols and outputs, such as those displayed, it is "
     "true; those with columns of B and rows of A, which belong to the parameterisation, grow with "
     "d, until appendix F.4.1 leaves out the units that are zero.",
+    mathematics=True,
 )
 def number():
     """The columns of B_l and the rows of A_l are among the vectors: there are L d of each.

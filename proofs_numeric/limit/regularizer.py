@@ -10,7 +10,7 @@ import numpy as np
 from jax import random
 
 from theorykit import claim
-from theorykit.checks import construction, exhaustive, expectation, inequality, rate
+from theorykit.checks import construction, exhaustive, expectation, inequality
 from theorykit.checks.domains import inputs, reals
 from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import limit
@@ -18,30 +18,98 @@ from theorykit.subjects import limit
 # Definitions 5, 16, 50: the regularisers ---------------------------------------------------------
 
 
+def spectral(M):
+    """Return the largest singular value, by eigenvalues."""
+    return math.sqrt(max(np.linalg.eigvalsh(M.T @ M).max(), 0.0))
+
+
+def euclidean(v):
+    """Return the root of the sum of squares."""
+    return math.sqrt(sum(float(x) ** 2 for x in np.ravel(v)))
+
+
+def parameter_bits(arrays):
+    """Return the fractional bits that all entries fit into."""
+    fits = lambda p: all((a * 2.0**p == np.floor(a * 2.0**p)).all() for a in arrays)
+    return next(p for p in range(60) if fits(p))
+
+
+def by_items(t, first=euclidean):
+    """Return R(T) as Definition 5 says it, item by item."""
+    layers, heads = t.layers, [h for l in t.layers for h in l.heads]
+    p_1, KQ = t.positions[0], [h.K.T @ h.Q for h in heads]
+    return (
+        len(layers) + max(len(l.heads) for l in layers)
+        + parameter_bits(t.parameters) + t.precision
+        + max(sum(np.linalg.eigvalsh(h.V.T @ h.V) > 1e-9) for h in heads)
+        + max(map(spectral, KQ)) + max(spectral(h.V) for h in heads)
+        + max(first(l.A) for l in layers) + max(euclidean(l.B) for l in layers) + spectral(t.U)
+        + max(map(euclidean, t.positions)) + max(map(euclidean, t.E))
+        + max(euclidean(l.b) for l in layers)
+        + sum(float(p_1 @ M @ p) ** 2 for M in KQ for p in t.positions)
+    )  # fmt: skip
+
+
+def by_items_infinity(t, squared=True):
+    """Return R_inf(T) as Definition 50 says it, item by item; its period is the least one."""
+    period = next(
+        k for k in range(1, 13)
+        if all((t.encodings(24)[i] == t.encodings(24)[i + k]).all() for i in range(24 - k))
+    )  # fmt: skip
+    far = lambda h: sum(abs(v) ** (2 if squared else 1) for v in h.phi.values[1:])
+    return (
+        t.depth + t.heads + t.E.shape[1]
+        + parameter_bits(t.parameters) + t.precision
+        + max(float(np.abs(a).max()) for a in t.parameters if a.size)
+        + period + max(far(h) for l in t.layers for h in l.heads)
+    )  # fmt: skip
+
+
+def finite(seed):
+    """Return a random transformer whose layers and heads differ in every item."""
+    t = each_head(drawn(seed, context=5), lambda h: dataclasses.replace(h, phi=None))
+    return dataclasses.replace(t, precision=1 + seed % 3)
+
+
 @claim(
     "limit.regularizer",
     ref="Definitions 5, 16, eqs. (7), (8)",
-    statement=r"R(T) = R_-(T) + \sum_{l,h,j} |p_1^T K^T Q p_j|^2,\ d \text{ not in it}",
+    statement=r"R(T) = L + H + p + p + \max \mathrm{rank}\, V + \dots + "
+    r"\sum_{l,h,j} |p_1^T K^T Q p_j|^2 = R_-(T) + \sum_{l,h,j} |p_1^T K^T Q p_j|^2",
 )
 def regularizer():
-    """R splits so, (8) is the printed sum, and further dimensions of zeros change nothing.
+    """R is the sum of Definition 5's items, and R_- that without the last. Random transformers.
 
-    Control: for R_inf, which has the width in it.
+    Control: the spectral norm of A for its Frobenius norm.
     """
 
-    def build(seed):
-        return each_head(drawn(seed, context=5), lambda h: dataclasses.replace(h, phi=None))
-
     def splits(t):
-        printed = sum(
+        last = sum(
             float(t.positions[0] @ h.K.T @ h.Q @ p) ** 2
             for l in t.layers for h in l.heads for p in t.positions
         )  # fmt: skip
-        return math.isclose(limit.regularizer(t), limit.regularizer_minus(t) + printed)
+        return math.isclose(limit.regularizer(t) - limit.regularizer_minus(t), last, abs_tol=1e-9)
+
+    items = lambda first: lambda t: math.isclose(limit.regularizer(t), by_items(t, first))
+    return construction(
+        build=finite,
+        has={"it is the sum": items(euclidean), "R_- is the rest": splits},
+        cases=range(12),
+        control=dict(has=items(spectral)),
+    )
+
+
+@claim(
+    "limit.regularizer.width",
+    ref="Definition 5",
+    statement=r"d \text{ does not enter } R(T)",
+)
+def width_free():
+    """Further dimensions of zeros change nothing. Control: for R_inf, which has the width in it."""
 
     def padded(t):
         wide = lambda a: np.pad(a, [(0, 0), (0, 2)])
-        head = lambda h: limit.Head(wide(h.K), wide(h.Q), np.pad(h.V, [(0, 2), (0, 2)]))
+        head = lambda h: limit.Head(wide(h.K), wide(h.Q), np.pad(h.V, [(0, 2), (0, 2)]), h.phi)
         layer = lambda l: limit.Layer(
             tuple(map(head, l.heads)), wide(l.A), np.pad(l.B, [(0, 2), (0, 0)]), l.b, l.heaviside
         )
@@ -50,14 +118,36 @@ def regularizer():
             layers=tuple(map(layer, t.layers)),
         )  # fmt: skip
 
-    same = lambda t: math.isclose(limit.regularizer(t), limit.regularizer(padded(t)))
     infinite = lambda t: limit.regularizer_infinity(dataclasses.replace(t, context=None))
-    wider = lambda t: infinite(t) == infinite(padded(t))
     return construction(
-        build=build,
-        has={"it is the sum": splits, "the width is not in it": same},
+        build=finite,
+        has=lambda t: math.isclose(limit.regularizer(t), limit.regularizer(padded(t))),
         cases=range(6),
-        control=dict(has=wider),
+        control=dict(has=lambda t: math.isclose(infinite(t), infinite(padded(t)))),
+    )
+
+
+@claim(
+    "limit.regularizer.infinity",
+    ref="Definition 50",
+    statement=r"R_\infty(T) = L + H + d + p + p + \max \|\cdot\|_\infty + \Delta + "
+    r"\max_{l,h} \sum_{i \ge 1} |\phi_{l,h}(1, 1 + i)|^2",
+)
+def infinity():
+    """R_inf is the sum of Definition 50's items, for random Limit Transformers of periods 1 to 4.
+
+    Control: phi not squared.
+    """
+
+    def build(seed):
+        t = dataclasses.replace(drawn(seed), context=None, precision=1 + seed % 3)
+        return dataclasses.replace(t, positions=t.positions[: 1 + seed % 4])
+
+    items = lambda squared: (
+        lambda t: math.isclose(limit.regularizer_infinity(t), by_items_infinity(t, squared))
+    )
+    return construction(
+        build=build, has=items(True), cases=range(12), control=dict(has=items(False))
     )
 
 
@@ -100,14 +190,23 @@ def period():
     statement=r"\Delta = \min\{\Delta \ge 1: p_i \equiv p_{i + \Delta}\}",
 )
 def period_repaired():
-    """The minimum is the period: it divides all others. Control: the first shift that fails."""
+    """A Limit Transformer's period is the least shift that fits: it divides all others.
+
+    Control: the first shift that fails.
+    """
     fits = lambda p: [k for k in range(1, 13) if p[k % len(p) :] + p[: k % len(p)] == p]
     fails = lambda p: [k for k in range(1, 13) if k not in fits(p)] or [1]
-    divides = lambda least, p: all(k % least == 0 for k in fits(p))
+    of = lambda p: (
+        limit.Transformer(
+            ("$",), np.zeros((1, 1)), np.array(p, float)[:, None], (), np.zeros((1, 1))
+        ).period
+    )
+    divides = lambda least, p: least in fits(p) and all(k % least == 0 for k in fits(p))
     return exhaustive(
-        predicate=lambda p: divides(min(fits(p)), p),
+        predicate=lambda p: divides(of(p), p),
         universe=SEQUENCES,
-        control=dict(predicate=lambda p: divides(min(fails(p)) + 1, p)),
+        telling=lambda p: len(set(p)) > 1,
+        control=dict(predicate=lambda p: divides(fails(p)[0], p)),
     )
 
 
@@ -150,50 +249,59 @@ def initialisation():
 @claim(
     "limit.54.initialisation.diagonal",
     ref="Proposition 54, proof",
-    statement=r"\frac{d + 2}{d^2} < \frac3d",
-    expect="refuted",
+    statement=r"\frac{d + 2}{d^2} < \frac3d,\ d \ge 2",
     mathematics=True,
 )
 def diagonal():
-    """At d = 1 the two are equal. Control: 2 / d."""
-    below = lambda c: lambda d: Fraction(d + 2, d * d) < Fraction(c, d)
-    return exhaustive(predicate=below(3), universe=range(1, 50), control=dict(predicate=below(2)))
+    """The bound for i = j, for widths up to 200; at d = 1 the two are equal.
+
+    Control: less than 1/d + 1/d^2.
+    """
+    term = lambda d: Fraction(d + 2, d * d)
+    return exhaustive(
+        predicate=lambda d: term(d) < Fraction(3, d),
+        universe=range(2, 201),
+        control=dict(predicate=lambda d: term(d) < Fraction(1, d) + Fraction(1, d * d)),
+    )
 
 
-@claim(
-    "limit.54.initialisation.diagonal.repaired",
-    ref="Proposition 54, proof",
-    statement=r"\frac{d + 2}{d^2} < \frac3d,\ d \ge 2",
-)
-def diagonal_repaired():
-    """From d = 2 on it holds. Control: 2 / d."""
-    below = lambda c: lambda d: Fraction(d + 2, d * d) < Fraction(c, d)
-    return exhaustive(predicate=below(3), universe=range(2, 200), control=dict(predicate=below(2)))
+def at_start(rng, N, L=2, H=2):
+    """Return a transformer of width and context N as it is initialised, without MLPs."""
+    some = lambda *shape: rng.standard_normal(shape) / math.sqrt(N)
+    head = lambda: limit.Head(some(N, N), some(N, N), np.zeros((N, N)))
+    layer = lambda: limit.Layer(tuple(head() for _ in range(H)), *limit.mlp(N))
+    layers = tuple(layer() for _ in range(L))
+    return limit.Transformer(("$",), np.zeros((1, N)), some(N, N), layers, some(1, N), N, None)
 
 
 @claim(
     "limit.54.regularizer",
-    ref="Proposition 54",
-    statement=r"\mathbb E \frac1N \sum_{l,h} \sum_{i \le j \le N} |p_i^T K^T Q p_j|^2 = O(1),\ "
-    r"d = N",
+    ref="Proposition 54, eqs. (66), (68)",
+    statement=r"\mathbb E \sum_{l,h} \sum_{j \le N} |p_1^T K^T Q p_j|^2 = "
+    r"L H \left(\frac{N - 1}{d} + \frac{d + 2}{d^2}\right) = O(1),\ d = N",
 )
 def regularizer_at_start():
-    """The sum, from the two expectations, does not grow with N = d; L = H = 2.
+    """The term (8) of R at initialisation, d = N and L = H = 2, is 4 (1 + 2/d^2).
 
+    The mean of `regularizer - regularizer_minus` over drawn transformers, at N = 4 and 8.
     Control: the width does not grow.
     """
 
-    def total(N, d):
-        N, d = int(N), int(d)
-        off, on = Fraction(1, d), Fraction(d + 2, d * d)
-        return float(4 * (Fraction(N * (N - 1), 2) * off + N * on) / N)
+    def term(N, seed):
+        t = at_start(np.random.default_rng(seed), N)
+        return limit.regularizer(t) - limit.regularizer_minus(t)
 
-    return rate(
-        measure=lambda N: total(N, N),
-        at=(64, 256, 1024),
-        exponent=0,
-        tolerance=0.05,
-        control=dict(measure=lambda N: total(N, 64)),
+    def statistic(key):
+        seed = int(random.randint(key, (), 0, 2**31 - 1))
+        return np.array([np.mean([term(N, (seed, k)) for k in range(8)]) for N in (4, 8)])
+
+    term_of = lambda N, d: 4 * ((N - 1) / d + (d + 2) / d**2)
+    return expectation(
+        statistic=statistic,
+        value=np.array([term_of(4, 4), term_of(8, 8)]),
+        replicates=48,
+        vectorize=False,
+        control=dict(value=np.array([term_of(4, 4), term_of(8, 4)])),
     )
 
 
