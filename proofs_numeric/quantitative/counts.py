@@ -110,6 +110,26 @@ def equation_five():
 
 
 @claim(
+    "quantitative.thm4.1.eq7",
+    ref="App. A.2, eq. (7)",
+    statement=r"\sum_{s \in A_f} m_s = \lceil 1/\varepsilon \rceil, \text{ where (7) has } "
+    r"|\ldots| \le 2",
+)
+def equation_seven():
+    """With the proof's R and R' nothing is left over. Control: one is."""
+
+    def over(m):
+        _, kinds, E = m
+        return sum(v for v, a in zip(laid(m).m.tolist(), kinds, strict=True) if a & 1) - E
+
+    return exhaustive(
+        predicate=lambda m: over(m) == 0,
+        universe=[m for m in instances() if mass(m[0], m[1], 1, 3) > m[2]],
+        control=dict(predicate=lambda m: over(m) == 1),
+    )
+
+
+@claim(
     "quantitative.thm4.1.eqs15-17",
     ref="App. A.2, eqs. (15) to (17)",
     statement=r"\sum_{A_g \setminus A_f} m_s \ge \lceil 1/\varepsilon^2 \rceil (1 - 2 \varepsilon),"
