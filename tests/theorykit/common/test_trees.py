@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from theorykit.common.trees import compiled, parse
 
-SOURCE = "def f(x):\n    return [[(((x + 1) * 2) ** 3) / 4 for _ in range(3)] for _ in range(2)]\n" * 50
+SOURCE = 50 * "def f(x):\n    return [[(((x + 1) * 2) ** 3) / 4 for _ in [3]] for _ in [2]]\n"
 
 
 def test_threads_make_trees_side_by_side():
