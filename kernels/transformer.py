@@ -11,6 +11,7 @@ from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
+from theorykit.kernels.devices import home
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
@@ -135,10 +136,14 @@ class InfiniteTransformer:
         - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
-        padded tokens), in the dtype of the inputs. Works under `jit`, `vmap` and `grad`.
+        padded tokens), in the dtype of the inputs and on their device; computed in float32 at
+        least. Works under `jit`, `vmap`, `grad` and `shard_map`; values are then not checked.
 
-        **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
-        infinity, counts below 1, unknown names.
+        Where attention is so sharp that the NTK is carried by draws that are hardly ever seen, its
+        standard error is infinite, and a warning says so.
+
+        **Raises:** `ValueError` for inputs of another shape or of complex numbers, an input of
+        padding only, NaN or infinity, also in the result, counts below 1, unknown names.
         """
         for name in ("causal", "residual", "layer_norm"):
             flag(name, getattr(self, name))
@@ -161,7 +166,7 @@ class InfiniteTransformer:
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-        result = engine.run(self, inputs, key, plan, progress)
+        result = engine.run(self, inputs, key, plan, progress, home(x1, x2))
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
 
