@@ -371,7 +371,7 @@ def test_derivatives_and_batches_of_networks():
     stacked = jax.tree.map(lambda *v: jnp.stack(v), net, replace(net, sigma_w=2.0))
     got = jax.vmap(one)(stacked)
     np.testing.assert_allclose(got, [one(net), one(replace(net, sigma_w=2.0))], rtol=1e-12)
-    with pytest.raises(ValueError, match="score_scale is .*finite.* number, got Array"):
+    with pytest.raises(ValueError, match=r"score_scale is .*finite.* number, got Array"):
         one(stacked)
 
 
@@ -443,17 +443,19 @@ def test_errors_of_sharp_attention_cover(score_scale, dtype):
             k = call()
             assert np.isfinite(k.ntk_stderr).all()
         assert abs(k.ntk[0, 0] - ntk) <= 4 * k.ntk_stderr[0, 0]
-        assert abs(k.nngp[0, 0] - nngp) <= 4 * k.nngp_stderr[0, 0] + 1e-5
+        # Ties that none of 8,192 draws had change a bounded mean by a few in 8,192.
+        assert abs(k.nngp[0, 0] - nngp) <= 4 * k.nngp_stderr[0, 0] + 8 / 8192
 
 
 def test_traced_kernels_have_infinite_errors_too():
     net = InfiniteTransformer(score_scale=1e5, activation="identity")
     for draw in ("joint", "pairwise", "conditional"):
         for options in ({}, {"readout": "tokens"}, {"depth": 2}):
-            f = lambda x: replace(net, **options)(x, key=jax.random.key(0), draws=64, draw=draw)  # noqa: B023
-            k = jax.jit(f)(TIES)
-            assert np.isinf(k.ntk_stderr).all(), (draw, options)
-            assert np.isfinite(k.nngp_stderr).all()
+            one = replace(net, **options)
+            f = lambda x, one=one, draw=draw: one(x, key=jax.random.key(0), draws=64, draw=draw)[:4]
+            *_, nngp, ntk = jax.jit(f)(TIES)
+            assert np.isinf(ntk).all(), (draw, options)
+            assert np.isfinite(nngp).all()
     one = net(np.ones((2, 3, 2)), key=jax.random.key(0), draws=64)  # tokens that are all the same
     assert np.isfinite(one.ntk_stderr).all()
 
@@ -488,15 +490,13 @@ def test_nan_stays_nan_and_padding_hides_it(layer_norm, readout):
                 f = jax.jit(
                     lambda x, mask1=None, net=net, get=get: net(
                         x, mask1=mask1, key=jax.random.key(0), draws=4, replicates=2, get=get
-                    )
+                    )[:2]
                 )
                 seen, hidden = f(x), f(x, mask)
-                for k in (seen.nngp, seen.ntk):
+                for k in seen:
                     if k is not None:
-                        own = np.asarray(k).reshape(2, -1, *np.shape(k)[-(np.ndim(k) // 2) :])[0]
-                        assert np.isnan(own).any()
-                        assert np.isnan(k).sum() >= 3 or readout == "tokens"
-                for k in (hidden.nngp, hidden.ntk):
+                        assert np.isnan(k[0]).all(), (options, get)
+                for k in hidden:
                     assert k is None or np.isfinite(k).all()
 
 
