@@ -1,11 +1,11 @@
 """Infinite-width kernels of transformers, and the predictors built on them.
 
-`InfiniteTransformer` gives NNGP and NTK; `oracle` checks it in small cases; `ridge`,
-`gp_posterior` and `gradient_flow` predict with kernels; `monte_carlo` estimates the kernels of
-any finite network, `empirical` computes those of one; `template_attention`, `template_transformer`
-and `template_mlp` are the kernels of strings of tokens, `template_matrix` and `template_expansion`
-what the template paper reads off them; `tangents` is neural-tangents on today's
-JAX (imported when it is asked for).
+`InfiniteTransformer` gives NNGP and NTK, `joint` those of training and test inputs together;
+`oracle` checks it in small cases; `ridge`, `gp_posterior` and `gradient_flow` predict with kernels;
+`monte_carlo` estimates the kernels of any finite network, `empirical` computes those of one;
+`template_attention`, `template_transformer` and `template_mlp` are the kernels of strings of
+tokens, `template_matrix` and `template_expansion` what the template paper reads off them;
+`tangents` is neural-tangents on today's JAX (imported when it is asked for).
 
 Kernels of a network take the network, then rows and columns, then options by keyword:
 `InfiniteTransformer(...)(x1, x2)`, `oracle.kernel(network, x1, x2)`, `empirical(network, x1, x2)`,
@@ -35,6 +35,8 @@ from theorykit.kernels.template_kernels import template_matrix as template_matri
 from theorykit.kernels.template_kernels import template_mlp as template_mlp
 from theorykit.kernels.template_kernels import template_transformer as template_transformer
 from theorykit.kernels.transformer import InfiniteTransformer as InfiniteTransformer
+from theorykit.kernels.transformer import Joint as Joint
+from theorykit.kernels.transformer import joint as joint
 
 _LATER = {"monte_carlo": "finite", "tangents": "tangents"}
 """Names that come when they are asked for, and their modules: neural-tangents takes seconds."""

@@ -9,8 +9,18 @@ from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import activations, draws
 from theorykit.kernels.attention import Tokens, mechanism
+from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import BLOCK, Plan
-from theorykit.kernels.recursion import State, add, attend, layer_norm, mlp, scores, visible
+from theorykit.kernels.recursion import (
+    State,
+    add,
+    attend,
+    layer_norm,
+    mlp,
+    scores,
+    steepness,
+    visible,
+)
 
 
 def embedded(f0: Float[Array, "inputs tokens rank"], ntk: bool) -> State:
@@ -58,7 +68,8 @@ def read(
     if net.readout == "last":
         out = lambda k: k[0, 0]
     elif net.readout == "mean":
-        out = lambda k: (m1 / m1.sum()) @ k @ (m2 / m2.sum())
+        share = lambda m: (m / m.sum()).astype(z.nngp.dtype)
+        out = lambda k: share(m1) @ k @ share(m2)
     else:
         out = lambda k: jnp.where(m1[:, None] & m2, k, 0.0)
     return out(z.nngp), None if z.ntk is None else out(z.nngp + z.ntk)
@@ -75,7 +86,16 @@ def factor_of(
     return flat.reshape(n, t, -1), left
 
 
-def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tuple[State, Array]:
+def own_steepness(net: Any, factor, mask, rows) -> Float[Array, " inputs"]:
+    """Return `steepness` of each input of a set; `rows` (n, R) are the tokens that attend."""
+    gram = jnp.einsum("iar,ibr->iab", factor, factor)
+    var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), rows, 1)
+    return steepness(net.score_scale, gram, var, mask)
+
+
+def joint_block(
+    net, z: State, factor, mask, key, plan: Plan, first: bool
+) -> tuple[State, Array, Array]:
     """Carry the (n, T, n, T) state of the whole set through one block.
 
     **Arguments:**
@@ -88,8 +108,8 @@ def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tu
     - `plan`: draws and what is wanted.
     - `first`: whether NNGP and NTK are still equal.
 
-    **Returns:** the state after the block, zero at padded tokens, and the trace its factor left
-    out.
+    **Returns:** the state after the block, zero at padded tokens, the trace its factor left out,
+    and the steepness of its attention for each input.
     """
     n, t = z.nngp.shape[:2]
     h = normed(net, z)
@@ -109,17 +129,19 @@ def joint_block(net, z: State, factor, mask, key, plan: Plan, first: bool) -> tu
         factor=factor,
     )
     zero = jnp.zeros_like(z.nngp)
-    nngp, ntk = average(lambda b: layer(source(b)), (zero, zero if plan.ntk else None), count)
+    start = varying((zero, zero if plan.ntk else None), factor)
+    nngp, ntk = average(lambda b: layer(source(b)), start, count)
     var = jnp.einsum("iaia->ia", nngp)
     z = finish(net, z, State(nngp, ntk, var[:, :, None, None], var))
     real = mask[:, :, None, None] & mask
     nngp, ntk = z.nngp * real, None if z.ntk is None else z.ntk * real
     var = jnp.einsum("iaia->ia", nngp)
-    return State(nngp, ntk, var[:, :, None, None], var), left
+    steep = own_steepness(net, factor, mask, jnp.broadcast_to(jnp.arange(t), (n, t)))
+    return State(nngp, ntk, var[:, :, None, None], var), left, steep
 
 
 def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
-    """Top block from joint draws: the readouts of `pairs`, and the trace left out.
+    """Top block from joint draws: the readouts of `pairs`, the trace left out, the steepness.
 
     Arguments as in `joint_block`; `pairs` are two arrays of indices.
     """
@@ -155,7 +177,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
-    nngp, ntk, var = average(block, start, count)
+    nngp, ntk, var = average(block, varying(start, factor), count)
 
     def out(args):
         i, j, nngp, ntk = args
@@ -164,7 +186,8 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
         before = State(at_rows(z.nngp, i, j), at_rows(z.ntk, i, j), var1, var2)
         return read(net, finish(net, before, y), mask[i], mask[j])
 
-    return jax.lax.map(out, (*pairs, nngp, ntk)), left
+    values = jax.lax.map(out, (*pairs, nngp, ntk))
+    return values, left, own_steepness(net, factor, mask, rows)
 
 
 def on_diagonal(

@@ -16,6 +16,8 @@ import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
+from theorykit.kernels.devices import varying
+
 SAMPLERS = ("independent", "sobol")
 MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
@@ -53,7 +55,7 @@ def factor(
 
     columns = jnp.arange(n if rank is None else rank)
     start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
-    (f, left), _ = jax.lax.scan(column, start, columns)
+    (f, left), _ = jax.lax.scan(column, varying(start, sigma), columns)
     total = jnp.sum(jnp.maximum(diagonal, 0.0))
     return f, jnp.sum(left) / jnp.where(total <= 0, 1.0, total)
 

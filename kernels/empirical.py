@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, size
+from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import known, wanted
 from theorykit.kernels.result import Kernel
 
@@ -184,6 +185,7 @@ def _tangent(
             return found
 
         total = jax.tree.map(jnp.zeros_like, jax.eval_shape(output, 0))
+        total = varying(total, x1, x2, weights)
         step = lambda total, k: (jax.tree.map(jnp.add, total, output(k)), None)
         total, _ = jax.lax.scan(step, total, jnp.arange(mean_over))
         return jax.tree.map(lambda t: t / mean_over, total)

@@ -1,5 +1,7 @@
 """Runs the recursion: replicates, their mean and error, progress."""
 
+import math
+import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,6 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
+from theorykit.kernels.devices import varying
 from theorykit.kernels.features import feature_top
 from theorykit.kernels.inputs import Inputs, known
 from theorykit.kernels.moments import Moments, standard_error
@@ -21,6 +24,8 @@ from theorykit.kernels.recursion import fill
 from theorykit.kernels.result import Kernel
 
 CHUNKS = 20  # parts that a long list of pairs is done in, for the progress bar
+VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
+SEEN = 16  # draws that must be seen, for replicates to show by their spread how rare they are
 SPECTRUM = 1024  # rows up to which the smallest eigenvalue is looked for
 _block = jax.jit(joint_block, static_argnames=("plan", "first"))
 _top = jax.jit(joint_top, static_argnames=("plan", "first"))
@@ -40,7 +45,7 @@ def embed(
 ) -> Float[Array, "inputs tokens rank"]:
     """Return the factor (n, T, r) of the covariance `x x' / d + positions^2 I`."""
     n, t, d = x.shape
-    f = x / np.sqrt(d)
+    f = x / math.sqrt(d)
     if positions:
         eye = jnp.broadcast_to(jnp.eye(t, dtype=f.dtype), (n, t, t)) * mask[..., None]
         f = jnp.concatenate([f, net.positions * eye], -1)
@@ -51,7 +56,9 @@ def embed(
 
 
 def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], positions: bool, tick):
-    """Return one replicate: NNGP, NTK or None, and the trace left out by factors.
+    """Return one replicate: NNGP, NTK or None, the trace left out by factors, and the share.
+
+    The share is that of the draws which the NTK is made of, see `_share`: for rows and columns.
 
     **Arguments:**
 
@@ -76,22 +83,27 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
     joint = sum(f == "joint" for f in form)
     layer_key = lambda layer: jax.random.fold_in(key, layer)
     factor, left = normed_factor(net, f0), jnp.zeros((), f0.dtype)
+    steep = jnp.zeros(n, f0.dtype)
     z = embedded(f0, plan.ntk) if joint and not (fast and net.depth == 1) else None
     for layer in range(min(joint, net.depth - 1)):
-        z, lost = _block(net, z, factor, mask, layer_key(layer), plan, layer == 0)
-        factor, left = None, jnp.maximum(left, lost)
+        z, lost, own = _block(net, z, factor, mask, layer_key(layer), plan, layer == 0)
+        factor, left, steep = None, jnp.maximum(left, lost), jnp.maximum(steep, own)
     key, first = layer_key(net.depth - 1), net.depth == 1
     if fast:
         state = f0 if first else z
-        *grams, lost = feature_top(net, state, factor, mask, n1, key, plan, first, tick)
-        return *grams, jnp.maximum(left, lost)
+        *grams, lost, own = feature_top(net, state, factor, mask, n1, key, plan, first, tick)
+        steep = jnp.maximum(steep, own)
+        i, j = np.indices((n, n) if n1 == n else (n1, n - n1), sparse=True)
+        j = j if n1 == n else j + n1
+        return *grams, jnp.maximum(left, lost), _share(steep[i], steep[j], i == j)
 
     i, j = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)
     j = j if n1 == n else j + n1
     if joint == net.depth:
         at: Any = jnp.asarray(i), jnp.asarray(j)
-        values, lost = _top(net, z, factor, mask, at, key, plan, first)
-        left = jnp.maximum(left, lost)
+        values, lost, own = _top(net, z, factor, mask, at, key, plan, first)
+        left, steep = jnp.maximum(left, lost), jnp.maximum(steep, own)
+        apart = jnp.stack([steep[i], steep[j]])
     else:
         chunk = max(64, -(-i.size // CHUNKS)) if known(x, key, net, mask) else i.size
         parts = []
@@ -100,8 +112,23 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
             at = tuple(jnp.asarray(k[np.arange(start, start + chunk) % i.size]) for k in (i, j))
             part = _pairs(net, z, f0, mask, at, key, plan, net.depth - joint, form[-1])
             parts.append(tick(part))
-        values = jax.tree.map(lambda *p: jnp.concatenate(p)[: i.size], *parts)
-    return *jax.tree.map(partial(assemble, n=n, n1=n1), tuple(values)), left
+        *values, own = jax.tree.map(lambda *p: jnp.concatenate(p)[: i.size], *parts)
+        apart = jnp.maximum(jnp.stack([steep[i], steep[j]]), own.T)
+    share = _share(*apart, i == j)
+    grams, share = jax.tree.map(partial(assemble, n=n, n1=n1), (tuple(values), share))
+    return *grams, left, share
+
+
+def _share(steep1: Any, steep2: Any, same: Any) -> Array:
+    """Return the effective share of the draws that a tangent kernel's score terms come from.
+
+    A softmax has a slope where two of its scores are nearly tied. For two tokens, whose scores
+    differ by a normal variable with the deviation `steep`, the mean of a(1 - a) over its mean
+    square makes 2.39 / steep of the draws; of the square of a(1 - a), in a row with itself,
+    1.55 / steep. Rows of two inputs are taken to be independent, and so ties to be rarest.
+    """
+    part = lambda c, steep: jnp.minimum(1.0, c / jnp.maximum(steep, c))
+    return jnp.where(same, part(1.55, steep1), part(2.39, steep1) * part(2.39, steep2))
 
 
 def _whole(net, x, mask, key, r, n1: int, plan: Plan, form: tuple[str, ...], positions: bool):
@@ -129,9 +156,24 @@ def assemble(values: Float[Array, "pairs ..."], n: int, n1: int) -> Float[Array,
     return fill(values[:, None, None], n)[:, 0, :, 0]
 
 
-def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None) -> Kernel:
-    """Return the mean of the replicates and its standard error."""
-    x, mask, n1, _ = inputs
+def run(
+    net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None, device: Any = None
+) -> Kernel:
+    """Return the mean of the replicates and its standard error, on a device that is named."""
+    if device is None:
+        return _run(net, inputs, key, plan, progress)
+    with jax.default_device(device):
+        # Of a committed key the numbers are those of any other, but it would not leave its place.
+        moved = None if key is None else jax.device_put(key, device)
+        found = _run(net, inputs, moved, plan, progress)
+        there = lambda a: jax.device_put(a, device) if isinstance(a, jax.Array) else a
+        return jax.tree.map(there, found)
+
+
+def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None) -> Kernel:
+    typed = lambda v: v.astype(inputs.x.dtype) if hasattr(v, "dtype") else v
+    net = jax.tree.map(typed, net)  # scales that bring a dtype along
+    x, mask, n1, *_ = inputs
     n, t, d = x.shape
     positions = placed(net)
     pairs = n * (n + 1) // 2 if n1 == n else n1 * (n - n1)
@@ -139,6 +181,8 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
     traced = not known(x, key, net, mask)
     if plan.exact:
         key = jax.random.key(0)  # nothing that is drawn is looked at
+    if traced:
+        net, x, mask, key = varying((net, x, mask, key), net, x, mask, key)
 
     each = replace(plan, replicates=1)  # their number must not compile anything anew
 
@@ -151,21 +195,20 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
 
     if traced:
         runs = jax.lax.map(lambda r: one(r, lambda done: done), jnp.arange(plan.replicates))
-        *mean, left = jax.tree.map(lambda v: v.mean(0), runs)
+        *mean, left, share = jax.tree.map(lambda v: v.mean(0), runs)
         square = jax.tree.map(lambda v, m: ((v - m) ** 2).sum(0), list(runs[:2]), mean)
         left = jnp.max(runs[2])
     else:
         with bar("kernel", plan.replicates, progress) as tick:
-            *first, left = one(0, tick)
+            *first, left, share = one(0, tick)
             found = Moments(first)
             tick.replicate()
             for r in range(1, plan.replicates):
-                *value, lost = one(r, tick)
+                *value, lost, _ = one(r, tick)
                 found, left = found.add(value), jnp.maximum(left, lost)
                 tick.replicate()
         mean, square = found.mean, found.squares
-    rectangular_or_psd = n1 < n or form[-1] == "joint"
-    stderr, smallest = _errors(mean, square, plan, not rectangular_or_psd)
+    stderr, smallest, rare = _errors(mean, square, share, plan, n1 == n)
     kernel = Kernel(
         mean[0],
         mean[1],
@@ -177,25 +220,70 @@ def run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None)
         smallest_eigenvalue=smallest,
         leftover=None if plan.rank is None else left,
     )
+    kernel = _returned(kernel, inputs.dtype)
+    if not traced:
+        _report(kernel, rare, net)
     return restore(inputs, kernel) if net.readout == "tokens" else kernel
 
 
-@partial(jax.jit, static_argnames=("plan", "spectrum"))
-def _errors(mean, square, plan: Plan, spectrum: bool):
-    """Return the standard errors and, for `spectrum`, the smallest relative eigenvalue."""
+def _returned(kernel: Kernel, dtype: Any) -> Kernel:
+    """Return a kernel with its values in a dtype."""
+    cast = lambda k: None if k is None else k.astype(dtype)
+    return kernel._replace(**{name: cast(getattr(kernel, name)) for name in VALUES})
+
+
+def _report(kernel: Kernel, rare: Any, net: Any) -> None:
+    """Refuse what overflowed, and say so where an NTK is made of draws that were not seen."""
+    for name in ("nngp", "ntk"):
+        values = getattr(kernel, name)
+        if values is not None and not bool(jnp.isfinite(values).all()):
+            raise ValueError(
+                f"the {name} is beyond the range of {values.dtype}: smaller inputs or scales "
+                f"(score_scale is {float(net.score_scale):g}), or a wider dtype, would be right"
+            )
+    if rare is not None and float(rare[0]) > 0:
+        count, seen, needed = map(float, rare)
+        warnings.warn(
+            f"at score_scale {float(net.score_scale):g} the NTK is carried by draws whose largest "
+            f"scores are nearly tied, of which about {seen:.2g} were seen in all: {count:.0f} of "
+            f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
+            'get="nngp", which is not concerned',
+            stacklevel=5,
+        )
+
+
+@partial(jax.jit, static_argnames=("plan", "square"))
+def _errors(mean, squares, share, plan: Plan, square: bool):
+    """Return the standard errors, the smallest relative eigenvalue, and what is too rare.
+
+    Where fewer than `SEEN` draws, and less than one in `SEEN`, make the NTK, replicates that saw
+    none of them agree with each other: the error of the NTK is infinite. How many entries that
+    concerns comes back, with the number of such draws at the worst of them, and of draws that
+    would be enough.
+    """
     if plan.exact:
         stderr = jax.tree.map(jnp.zeros_like, mean)
     elif plan.replicates == 1:
         stderr = [None, None]
     else:
-        stderr = standard_error(square, plan.replicates)
+        stderr = standard_error(squares, plan.replicates)
+    rare = None
+    if plan.ntk and not plan.exact:
+        draws = plan.draws * plan.replicates
+        few = (share < 1 / SEEN) & (draws * share < SEEN) & (draws >= SEEN)
+        rare = jnp.stack([few.sum(), draws * share.min(), SEEN / share.min() / plan.replicates])
+        if stderr[1] is not None:
+            lift = few[:, None, :, None] if stderr[1].ndim == 4 else few
+            stderr[1] = jnp.where(lift, jnp.inf, stderr[1])
     kernels = [k for k in mean if k is not None]
     side = round(kernels[0].size ** 0.5)
-    if not spectrum or side > SPECTRUM:
-        return stderr, None
-    grams = [k.reshape(side, side) for k in kernels]
+    if not square or side > SPECTRUM:
+        return stderr, None, rare
+    grams = [jax.lax.stop_gradient(k).reshape(side, side) for k in kernels]
     values = [jnp.linalg.eigvalsh((k + k.T) / 2) for k in grams]
-    return stderr, jnp.min(jnp.stack([v[0] / v[-1] for v in values]))
+    largest = [jnp.where(v[-1] > 0, v[-1], 1.0) for v in values]
+    ratios = [v[0] / top for v, top in zip(values, largest, strict=True)]
+    return stderr, jnp.min(jnp.stack(ratios)), rare
 
 
 def restore(inputs: Inputs, kernel: Kernel) -> Kernel:
@@ -209,5 +297,4 @@ def restore(inputs: Inputs, kernel: Kernel) -> Kernel:
         k = k[:, :t1, :, :t2]
         return jnp.pad(k, [(0, 0), (0, max(t1 - t, 0)), (0, 0), (0, max(t2 - t, 0))])
 
-    fields = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
-    return kernel._replace(**{f: fit(getattr(kernel, f)) for f in fields})
+    return kernel._replace(**{name: fit(getattr(kernel, name)) for name in VALUES})

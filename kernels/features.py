@@ -17,7 +17,8 @@ from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
 from theorykit.kernels.attention import Attention, mechanism
-from theorykit.kernels.blocks import factor_of, finish, normed, rows_of
+from theorykit.kernels.blocks import factor_of, finish, normed, own_steepness, rows_of
+from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import known
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State, scores, visible
@@ -117,7 +118,7 @@ def accumulate(
 
 
 def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
-    """Top block of a one-token readout: NNGP, NTK and the trace left out.
+    """Top block of a one-token readout: NNGP, NTK, the trace left out, and the steepness.
 
     **Arguments:**
 
@@ -155,9 +156,12 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
         for b in range(count):
             total = tick(block(b, total))
     else:
-        total = jax.lax.fori_loop(0, count, block, total)
+        total = jax.lax.fori_loop(0, count, block, varying(total, factor))
     nngp, ntk = _finish(net, z, var, row, last, total, n1, count * size, first)
-    return nngp, ntk, left
+    return nngp, ntk, left, _steepness(net, factor, mask, last[:, None])
+
+
+_steepness = jax.jit(own_steepness)
 
 
 @partial(jax.jit, static_argnames=("n1", "draws", "first"))

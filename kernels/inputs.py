@@ -51,18 +51,30 @@ class Inputs(NamedTuple):
     - `mask`: (n, T) booleans, true at real tokens.
     - `n1`: inputs 0..n1-1 are rows; the others are columns, or all are both if n1 == n.
     - `lengths`: T of `x1` and of `x2` as given, before padding or trimming.
+    - `dtype`: of the inputs as given, and of their kernels; `x` is float32 or float64.
     """
 
     x: Float[Array | np.ndarray, "inputs tokens features"]
     mask: Bool[Array | np.ndarray, "inputs tokens"]
     n1: int
     lengths: tuple[int, int]
+    dtype: Any
+
+
+def floating(*arrays: Any) -> Any:
+    """Return the floating dtype that arrays have together: JAX's default one for integers."""
+    found = jnp.result_type(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
+    kept = jnp.issubdtype(found, jnp.floating)
+    return found if kept else jax.dtypes.canonicalize_dtype(float)
+
+
+def computed(dtype: Any) -> Any:
+    """Return the dtype that a floating one is computed in: float32 at least."""
+    return jnp.promote_types(dtype, jnp.float32)
 
 
 def _tokens(name: str, x: Any) -> Any:
     x = as_array(name, x)
-    kept = jnp.issubdtype(x.dtype, jnp.floating)
-    x = x.astype(jax.dtypes.canonicalize_dtype(x.dtype if kept else float))
     if x.ndim != 3 or 0 in x.shape:
         raise ValueError(
             f"{name} has shape (inputs, tokens, features), none of them zero; got {x.shape}"
@@ -108,6 +120,8 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
                 f"x1 and x2 need the same number of features, got {x1.shape[2]} and {x2.shape[2]}"
             )
         parts.append(("x2", x2, _mask("mask2", mask2, x2)))
+    dtype = floating(*(x for _, x, _ in parts))
+    parts = [(name, x.astype(computed(dtype)), mask) for name, x, mask in parts]
     for name, x, mask in parts:
         if known(x, mask) and not (np.isfinite(x) | ~mask[..., None]).all():
             i, a, c = np.argwhere(~np.isfinite(x) & mask[..., None])[0]
@@ -121,11 +135,11 @@ def lay_out(x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     pad = lambda a: xp.pad(a, [(0, 0), (0, t - a.shape[1])] + [(0, 0)] * (a.ndim - 2))
     if len(parts) > 1:
         parts = [(name, pad(x), pad(mask)) for name, x, mask in parts]
-    x = xp.concatenate([x for _, x, _ in parts]) if len(parts) > 1 else x1
+    x = xp.concatenate([x for _, x, _ in parts]) if len(parts) > 1 else parts[0][1]
     mask = xp.concatenate([m for _, _, m in parts]) if len(parts) > 1 else mask1
     if known(mask):
         t = int(np.flatnonzero(mask.any(0))[-1]) + 1
         x, mask = x[:, :t], mask[:, :t]
     if not (known(mask) and mask.all()):
         x = xp.where(mask[..., None], x, xp.zeros((), x.dtype))
-    return Inputs(x, mask, x1.shape[0], (lengths[0], lengths[-1]))
+    return Inputs(x, mask, x1.shape[0], (lengths[0], lengths[-1]), dtype)

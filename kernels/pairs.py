@@ -19,8 +19,9 @@ from theorykit.kernels.blocks import (
     read,
     rows_of,
 )
+from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import PAIR_BLOCK, Plan
-from theorykit.kernels.recursion import State, scores, visible
+from theorykit.kernels.recursion import State, scores, steepness, visible
 
 
 class Pair(NamedTuple):
@@ -112,7 +113,8 @@ def attend_pair(
     zero = jnp.zeros((r1.size, r2.size), s.dtype)
     ones = jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)
     own = ones if layer.top else (zero, zero)
-    s, w, *own = average(block, (zero, zero if plan.ntk else None, *own), layer.blocks)
+    start = varying((zero, zero if plan.ntk else None, *own), s)
+    s, w, *own = average(block, start, layer.blocks)
     v1, v2 = own if layer.top else map(jnp.diagonal, own)
     z12 = State(on_diagonal(s, v1, queries.same), w, v1[:, None], v2)
     if layer.top:
@@ -121,7 +123,7 @@ def attend_pair(
 
 
 def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int, form: str):
-    """Return the readouts of pairs after the last `layers` blocks.
+    """Return the readouts of pairs after the last `layers` blocks, and how steep they were.
 
     **Arguments:**
 
@@ -170,11 +172,16 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     def pair(ij):
         i, j = ij
         on = Pair(state(i, j, plan.ntk), state(i, i, False), state(j, j, False))
+        steep = jnp.zeros(2, f0.dtype)
         for layer in stack:
             chosen = rows_all if layer.top else every
             rows = chosen[i], chosen[j]
             sees = jnp.stack([sees_all[i][rows[0]], sees_all[j][rows[1]]])
             h = on.map(partial(normed, net))
+            own = jnp.stack([h.z11.nngp, h.z22.nngp])
+            var = jnp.stack([h.z11.var2[rows[0]], h.z22.var2[rows[1]]])
+            here = steepness(net.score_scale, own, var, jnp.stack([mask[i], mask[j]]))
+            steep = jnp.maximum(steep, here)
             f = factor(h, i, j, layer)
             y = attend_pair(net, plan, layer, h, f, Queries(rows, sees, i == j))
             if not layer.top:
@@ -184,6 +191,6 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         at_rows: Any = lambda k: None if k is None else k[rows[0]][:, rows[1]]
         s, w = map(at_rows, on.z12[:2])
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
-        return read(net, finish(net, before, y), mask[i], mask[j])
+        return *read(net, finish(net, before, y), mask[i], mask[j]), steep
 
     return jax.lax.map(pair, pairs)

@@ -8,7 +8,7 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array
-from theorykit.kernels.inputs import known, number
+from theorykit.kernels.inputs import computed, floating, known, number
 from theorykit.kernels.result import Kernel
 
 
@@ -53,8 +53,8 @@ def _system(k, y, k_test, jitter=0.0):
             f"the test kernel has shape (test inputs, {k.shape[0]} training inputs), "
             f"got {k_test.shape}"
         )
-    if not jnp.issubdtype(k.dtype, jnp.floating) or k.dtype.itemsize < 4:
-        raise ValueError(f"the training kernel is float32 or float64, got {k.dtype}")
+    kind = computed(floating(k, y, k_test))
+    k, y, k_test = (a.astype(kind) for a in (k, y, k_test))
     for name, array in (("training kernel", k), ("targets", y), ("test kernel", k_test)):
         _finite(name, array)
     values, vectors = jnp.linalg.eigh(jax.lax.stop_gradient((k + k.T) / 2))
@@ -82,6 +82,18 @@ def _array(name: str, kernel: Any) -> None:
 def _finite(name: str, array: Array) -> None:
     if known(array) and not bool(jnp.isfinite(array).all()):
         raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
+
+
+def _dtype(*arrays: Any) -> Any:
+    """Return the floating dtype of a prediction from arrays."""
+    for name, array in zip(("training kernel", "targets", "test kernel"), arrays, strict=True):
+        _array(name, array)
+    return floating(*(as_array("a kernel", a) for a in arrays))
+
+
+def _returned(dtype: Any, mean, covariance, alpha, jitter, condition) -> Prediction:
+    own = None if covariance is None else covariance.astype(dtype)
+    return Prediction(mean.astype(dtype), own, alpha.astype(dtype), jitter, condition)
 
 
 def _solve(k, y, k_test, noise, jitter, name):
@@ -140,7 +152,8 @@ def ridge(
     positive semidefinite, or one that is singular with no ridge.
     """
     cross, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
-    return Prediction(cross @ alpha, None, alpha, jitter, condition)
+    dtype = _dtype(k_train, y, k_test)
+    return _returned(dtype, cross @ alpha, None, alpha, jitter, condition)
 
 
 def gp_posterior(
@@ -154,15 +167,22 @@ def gp_posterior(
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
+    All three kernels are best blocks of one Gram matrix, as `kernels.joint` gives them:
+
+        k = joint(network, x, x_test, key=key, get="nngp")
+        gp_posterior(k.train.nngp, y, k.cross.nngp, k.test.nngp, noise=0.1)
+
     **Arguments:**
 
     - `k_train`, `y`, `k_test`, `jitter`: as for `ridge`.
     - `k_test_test`: (P*, P*) kernel of the test inputs.
     - `noise`: variance of the observation noise, at least 0.
 
-    **Returns:** `Prediction` with the posterior covariance of the noiseless outputs.
+    **Returns:** `Prediction` with the posterior covariance of the noiseless outputs. A variance
+    that rounding puts below 0 is 0.
 
-    **Raises:** `ValueError` as `ridge`.
+    **Raises:** `ValueError` as `ridge`; for a variance that is negative beyond rounding, which
+    kernels of one Gram matrix do not give.
     """
     own = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
     cross, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
@@ -171,8 +191,26 @@ def gp_posterior(
             f"the kernel of the test inputs has shape {(cross.shape[0],) * 2}, got {own.shape}"
         )
     _finite("kernel of the test inputs", own)
+    own = own.astype(cross.dtype)
     covariance = own - cross @ inverse(cross.T)
-    return Prediction(cross @ alpha, (covariance + covariance.T) / 2, alpha, jitter, condition)
+    covariance = (covariance + covariance.T) / 2
+    variance = jnp.diagonal(covariance)
+    # What the solve loses of the kernel's digits.
+    eps = jnp.finfo(covariance.dtype).eps
+    slack = 10 * len(alpha) * eps * jnp.sqrt(condition) * jnp.max(jnp.abs(jnp.diagonal(own)))
+    if known(variance) and float(variance.min()) < -float(slack):
+        raise ValueError(
+            f"a posterior variance is {float(variance.min()):.3g}, but variances are at least 0: "
+            "the kernels are not blocks of one Gram matrix, as those of separate Monte-Carlo calls "
+            "are not, or lost too many digits (condition number "
+            f"{float(condition):.2g} in {covariance.dtype}); take all three from kernels.joint, "
+            "more draws, or more noise"
+        )
+    below = variance < 0
+    on = jnp.arange(len(variance))
+    covariance = covariance.at[on, on].set(jnp.where(below & (variance >= -slack), 0.0, variance))
+    dtype = _dtype(k_train, y, k_test)
+    return _returned(dtype, cross @ alpha, covariance, alpha, jitter, condition)
 
 
 def gradient_flow(
@@ -217,7 +255,7 @@ def gradient_flow(
         mean = cross @ alpha
     else:
         mean = _flow(k, cross, columns, time * learning_rate / columns.size, values, vectors)
-    return mean.reshape(len(cross), *targets.shape[1:])
+    return mean.reshape(len(cross), *targets.shape[1:]).astype(_dtype(k_train, y, k_test))
 
 
 @jax.custom_jvp

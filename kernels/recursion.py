@@ -83,6 +83,32 @@ def visible(
     return allowed & jnp.tril(jnp.ones((t, t), bool)) if causal else allowed
 
 
+def steepness(
+    scale: Any,
+    gram: Float[Array, "*batch tokens tokens"],
+    rows: Float[Array, "*batch rows"],
+    real: Bool[Array, "*batch tokens"],
+) -> Float[Array, "*batch"]:
+    """Return the largest standard deviation of a difference of two scores of a row.
+
+    **Arguments:**
+
+    - `scale`: the score scale beta.
+    - `gram`: (..., T, T) covariance of an input's tokens.
+    - `rows`: (..., R) variances of the tokens that attend.
+    - `real`: (..., T), false at padding.
+    """
+    gram, rows = jax.lax.stop_gradient((gram, rows))
+    var = jnp.diagonal(gram, axis1=-2, axis2=-1)
+    both = var[..., :, None] + var[..., None, :]
+    apart = both - 2 * gram
+    # Equal tokens, but for rounding, are not apart.
+    apart = jnp.where(apart > 16 * jnp.finfo(gram.dtype).eps * both, apart, 0.0)
+    apart = jnp.where(real[..., :, None] & real[..., None, :], apart, 0.0)
+    most = jnp.sqrt(apart.max((-2, -1))) * jnp.sqrt(jnp.maximum(rows, 0.0).max(-1))
+    return jnp.abs(jax.lax.stop_gradient(scale)) * most
+
+
 def scores(
     f: Float[Array, "inputs tokens rank"],
     f_rows: Float[Array, "inputs rows rank"],

@@ -1,9 +1,10 @@
 """NNGP and NTK of an infinitely wide transformer."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Real
 
@@ -11,6 +12,7 @@ from theorykit.common.arguments import flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
+from theorykit.kernels.devices import home
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import known, lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
@@ -135,10 +137,14 @@ class InfiniteTransformer:
         - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
-        padded tokens), in the dtype of the inputs. Works under `jit`, `vmap` and `grad`.
+        padded tokens), in the dtype of the inputs and on their device; computed in float32 at
+        least. Works under `jit`, `vmap`, `grad` and `shard_map`; values are then not checked.
 
-        **Raises:** `ValueError` for inputs of another shape, an input of padding only, NaN or
-        infinity, counts below 1, unknown names.
+        Where attention is so sharp that the NTK is carried by draws that are hardly ever seen, its
+        standard error is infinite, and a warning says so.
+
+        **Raises:** `ValueError` for inputs of another shape or of complex numbers, an input of
+        padding only, NaN or infinity, also in the result, counts below 1, unknown names.
         """
         for name in ("causal", "residual", "layer_norm"):
             flag(name, getattr(self, name))
@@ -161,8 +167,64 @@ class InfiniteTransformer:
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-        result = engine.run(self, inputs, key, plan, progress)
+        result = engine.run(self, inputs, key, plan, progress, home(x1, x2))
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
+
+
+class Joint(NamedTuple):
+    """Kernels of training and test inputs from the same draws: blocks of one Gram matrix.
+
+    **Fields:** `train`, (P, P); `cross`, (P*, P), rows are test inputs; `test`, (P*, P*).
+    """
+
+    train: Kernel
+    cross: Kernel
+    test: Kernel
+
+
+def joint(
+    network: InfiniteTransformer,
+    train: Real[ArrayLike, "train tokens1 features"],
+    test: Real[ArrayLike, "test tokens2 features"],
+    *,
+    mask1: Bool[ArrayLike, "train tokens1"] | None = None,
+    mask2: Bool[ArrayLike, "test tokens2"] | None = None,
+    draw: str = "joint",
+    **options: Any,
+) -> Joint:
+    """Return the three kernels that a posterior is made of, from the same draws.
+
+    Kernels of calls of their own have draws of their own, and a posterior variance from them may
+    be negative. Joint draws make one Gram matrix of training and test inputs, positive
+    semidefinite to rounding, and with it all variances at least 0.
+
+    **Arguments:**
+
+    - `network`: the network.
+    - `train`, `test`: (P, T1, d), (P*, T2, d) inputs; `mask1`, `mask2` belong to them.
+    - `draw`, `options`: as for the network; readout "last" or "mean".
+
+    **Returns:** `Joint`; `smallest_eigenvalue` is that of the whole matrix.
+
+    **Raises:** `ValueError` as the network, or for the readout "tokens".
+    """
+    if not isinstance(network, InfiniteTransformer) or network.readout == "tokens":
+        raise ValueError(
+            f'network is an InfiniteTransformer with readout "last" or "mean", got {network!r}'
+        )
+    inputs = lay_out(train, test, mask1, mask2)
+    x = jnp.asarray(inputs.x, inputs.dtype)
+    if (device := home(train, test)) is not None:
+        x = jax.device_put(x, device)
+    whole = network(x, mask1=inputs.mask, draw=draw, **options)
+    n = inputs.n1
+
+    def block(rows: slice, columns: slice) -> Kernel:
+        cut = lambda k: None if k is None else k[rows, columns]
+        return whole._replace(**{name: cut(getattr(whole, name)) for name in engine.VALUES})
+
+    first, rest = slice(None, n), slice(n, None)
+    return Joint(block(first, first), block(rest, first), block(rest, rest))
 
 
 jax.tree_util.register_pytree_with_keys(InfiniteTransformer, _flatten, _unflatten)

@@ -156,13 +156,40 @@ def test_duals_over_the_whole_range(phi, dtype):
     assert dual.dtype == slope.dtype == dtype
     value, derivative, size, steep = (np.array(k, float) for k in right)
     np.testing.assert_array_less(np.abs(np.asarray(dual, float) - value), 30 * eps * size + 1e-300)
-    # An angle near 0 is known to the square root of rounding.
-    loose = np.sqrt(8 * eps) if isinstance(phi, Relu) else 30 * eps
+    # An angle near 0 is known to the square root of what counts as 0.
+    loose = (
+        np.sqrt((2048 if dtype == "float64" else 8) * eps) / (2 * np.pi) + 30 * eps
+        if isinstance(phi, Relu)
+        else 30 * eps
+    )
     np.testing.assert_array_less(np.abs(np.asarray(slope, float) - derivative), loose * steep)
     plain = (a > 1e-9) & (a < 1e9) & (b < 1e9)
     k = jnp.array([a, c, b])[:, plain]
     grads = jax.jit(jax.grad(lambda k: phi.dual(k[0], k[1], k[2]).sum()))(k)
     assert np.isfinite(grads).all()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+def test_relu_near_the_ends(scale):
+    """Correlations 1 - 2^-k for all k, against mpmath."""
+    k = np.arange(1, 54)
+    r = np.concatenate([1 - 2.0**-k, 2.0**-k - 1])
+    a, b = np.full(r.size, scale), np.full(r.size, scale * 4)
+    c = r * 2 * scale
+    dual, slope = duals(Relu(), a, c, b)
+    import mpmath
+
+    with mpmath.workdps(60):
+        right = [_mp(Relu(), *each)[:2] for each in zip(a, c, b, strict=True)]
+    value, derivative = np.array(right, float).T
+    eps = np.finfo(float).eps
+    np.testing.assert_allclose(dual, value, rtol=0, atol=10 * eps * 2 * scale)
+    sin2 = (1 - r) * (1 + r)
+    # An angle from a rounded cosine, and 0 where that is all rounding.
+    tolerance = np.where(
+        sin2 > 2048 * eps, 4 * eps / np.sqrt(sin2 + eps), np.sqrt(sin2 + 8 * eps) / 6
+    )
+    assert np.all(np.abs(np.asarray(slope) - derivative) <= tolerance + 10 * eps)
 
 
 def test_cos_at_small_scales():

@@ -92,3 +92,14 @@ def test_what_is_no_covariance(matrix, wrong):
 def test_a_singular_covariance_is_one():
     oracle.positive_semidefinite("nngp", np.ones((5, 5)))
     oracle.positive_semidefinite("nngp", np.zeros((5, 5)))
+
+
+def test_sharp_attention_is_covered_or_refused():
+    x = np.sqrt(2) * np.eye(2)[None]
+    net = lambda scale: InfiniteTransformer(score_scale=scale, activation="identity")
+    for scale, order, right in ((1, 24, 3.1397784), (3, 24, 5.4867925), (10, 250, 11.2745586)):
+        k = oracle.kernel(net(scale), x, order=order)
+        assert abs(k.ntk[0, 0] - right) <= k.ntk_stderr[0, 0]
+    for scale in (10, 30, 100, 1e3, 1e5):
+        with pytest.raises(ValueError, match=r"deviation .* nodes see the near ties .* up to 4\.4"):
+            oracle.kernel(net(scale), x)

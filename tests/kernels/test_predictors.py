@@ -248,3 +248,60 @@ def test_a_kernel_object_is_no_array():
     for kernel, wrong in ((Kernel(nngp=K), "give the field nngp or ntk"), (None, "got None")):
         with pytest.raises(ValueError, match=wrong):
             predictors._system(kernel, Y, K_TEST)
+
+
+def test_posteriors_of_one_gram_matrix_have_variances():
+    from theorykit.kernels import InfiniteTransformer, joint
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 4, 5)).astype("f4"), np.ones(20, "f4")
+    net = InfiniteTransformer(depth=2, layer_norm=True, residual=True)
+    options = {"get": "nngp", "draws": 64, "replicates": 2}
+    for seed in range(3):
+        key = jax.random.key(seed)
+        k = joint(net, x, x[:5], key=key, **options)
+        got = gp_posterior(k.train.nngp, y, k.cross.nngp, k.test.nngp, noise=1e-4)
+        variance = np.diagonal(got.covariance)
+        assert np.all((variance >= 0) & (variance <= 1e-4 + 2e-5))  # of what was seen with noise
+        whole = net(np.concatenate([x, x[:5]]), key=key, draw="joint", **options)
+        for block, at in (
+            (k.train, np.s_[:20, :20]),
+            (k.cross, np.s_[20:, :20]),
+            (k.test, np.s_[20:, 20:]),
+        ):
+            assert np.array_equal(block.nngp, whole.nngp[at])
+            assert block.ntk is None
+    keys = jax.random.split(jax.random.key(0), 3)
+    parts = [
+        net(*pair, key=key, **options).nngp
+        for pair, key in zip(((x,), (x[:5], x), (x[:5],)), keys, strict=True)
+    ]
+    with pytest.raises(
+        ValueError, match=r"posterior variance is -.*take all three from kernels.joint"
+    ):
+        gp_posterior(parts[0], y, *parts[1:], noise=1e-4)
+
+
+def test_joint_of_different_lengths():
+    from theorykit.kernels import InfiniteTransformer, joint
+
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+    k = joint(InfiniteTransformer(), x, x[:2, :2], key=jax.random.key(0), draws=8, replicates=2)
+    assert (k.train.ntk.shape, k.cross.ntk.shape, k.test.ntk_stderr.shape) == (
+        (3, 3),
+        (2, 3),
+        (2, 2),
+    )
+    with pytest.raises(ValueError, match="readout"):
+        joint(InfiniteTransformer(readout="tokens"), x, x, key=jax.random.key(0))
+
+
+def test_the_dtype_of_a_prediction():
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        k, y, t, own = (jnp.asarray(a, dtype) for a in (K, Y, K_TEST, K_TEST_TEST))
+        got = gp_posterior(k, y, t, own, noise=0.1)
+        assert got.mean.dtype == got.covariance.dtype == got.alpha.dtype == dtype
+        assert ridge(k, np.arange(5), t, ridge=0.1).mean.dtype == dtype
+        assert gradient_flow(k, y, t, time=1.0).dtype == dtype
+    with pytest.raises(ValueError, match="array of real numbers"):
+        ridge(K + 0j, Y, K_TEST, ridge=0.1)

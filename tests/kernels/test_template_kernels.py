@@ -157,9 +157,9 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="below 2"):
         kernels.template_attention(X + 2**32, key=KEY)
     for name, value in (("beta", np.nan), ("gamma", np.inf)):
-        with pytest.raises(ValueError, match=f"{name} must be finite"):
+        with pytest.raises(ValueError, match=f"{name} is a finite number, got"):
             kernels.template_attention(X, key=KEY, **{name: value})
-    with pytest.raises(ValueError, match="sigma_w must be finite"):
+    with pytest.raises(ValueError, match="sigma_w is a finite number, got nan"):
         kernels.template_mlp(X, sigma_w=np.nan)
     codes = np.array([[-1, -1], [-1, -2]])
     with pytest.raises(ValueError, match="between 0 and 1"):

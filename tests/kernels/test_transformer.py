@@ -215,7 +215,12 @@ def test_pairwise_draws_report_the_smallest_eigenvalue():
     k = kernel("conditional")
     values = [np.linalg.eigvalsh(gram) for gram in (k.nngp, k.ntk)]
     np.testing.assert_allclose(k.smallest_eigenvalue, min(v[0] / v[-1] for v in values), rtol=1e-6)
-    assert kernel("joint").smallest_eigenvalue is None
+    assert abs(kernel("joint, pairwise").smallest_eigenvalue) < 0.1
+    rounding = kernel("joint")
+    values = [np.linalg.eigvalsh(gram) for gram in (rounding.nngp, rounding.ntk)]
+    smallest = min(v[0] / v[-1] for v in values)
+    np.testing.assert_allclose(rounding.smallest_eigenvalue, smallest, rtol=1e-6)
+    assert kernel("pairwise").smallest_eigenvalue is None  # rows are not columns
 
 
 # --- Padding
@@ -366,5 +371,182 @@ def test_derivatives_and_batches_of_networks():
     stacked = jax.tree.map(lambda *v: jnp.stack(v), net, replace(net, sigma_w=2.0))
     got = jax.vmap(one)(stacked)
     np.testing.assert_allclose(got, [one(net), one(replace(net, sigma_w=2.0))], rtol=1e-12)
-    with pytest.raises(ValueError, match="score_scale is one finite real number, got Array"):
+    with pytest.raises(ValueError, match=r"score_scale is .*finite.* number, got Array"):
         one(stacked)
+
+
+# --- Collinear inputs
+
+
+def test_collinear_inputs_in_float64():
+    """Relu NTKs of one direction are four times their NNGPs, and rank 1."""
+    x = np.array([[[29.0, -29.0]] * 2, [[31.3, -31.3]] * 2])
+    k = InfiniteTransformer(readout="mean")(
+        x, key=jax.random.PRNGKey(3), draws=64, replicates=2, draw="joint"
+    )
+    np.testing.assert_allclose(k.ntk, 4 * np.asarray(k.nngp), rtol=1e-13)
+    np.testing.assert_allclose(k.ntk[1, 1], 1959.38, rtol=1e-13)
+    assert k.smallest_eigenvalue >= -1e-12
+    rng = np.random.default_rng(7)
+    for depth, (n, t, draws) in ((1, (6, 8, 256)), (3, (2, 2, 64)), (2, (4, 5, 64))):
+        x = rng.uniform(0.3, 3, size=(n, 1, 1)) * np.ones((n, t, 1)) * rng.normal(size=3)
+        net = InfiniteTransformer(depth=depth, readout="mean", score_scale=0.3)
+        k = net(x, key=jax.random.key(depth), draws=draws, replicates=2, draw="joint")
+        values = np.linalg.eigvalsh(k.ntk)
+        assert values[0] >= -1e-12 * values[-1]
+        assert values[-2] <= 1e-12 * values[-1]
+
+
+# --- Sharp attention
+
+
+def sharp(score_scale):
+    """NNGP and NTK of two orthogonal tokens by a one-dimensional integral of scipy's."""
+    from scipy.integrate import quad
+
+    s = np.sqrt(2) * score_scale
+    edges = [c / s for c in (0.1, 1, 3, 10, 30) if c / s < 12]
+
+    def mean(f):
+        g = lambda z: f(1 / (1 + np.exp(-min(s * z, 700)))) * np.exp(-z * z / 2)
+        value, _ = quad(g, 0, 12, points=edges, limit=500, epsabs=0, epsrel=1e-11)
+        return value * np.sqrt(2 / np.pi)
+
+    nngp = mean(lambda a: a * a + (1 - a) ** 2)
+    # 2 S + W is 3, S is 1, and both meet Q(S) = E tr (diag a - a a')^2.
+    ntk = 2 * nngp + 4 * score_scale**2 * mean(lambda a: 4 * (a * (1 - a)) ** 2)
+    return nngp, 2 * nngp + ntk  # the MLP's and the readout's weights
+
+
+TIES = np.sqrt(2) * np.eye(2)[None]
+
+
+def test_the_reference_of_sharp_attention():
+    for score_scale, right in ((10, 11.2746), (100, 79.20), (1e5, 75229)):
+        np.testing.assert_allclose(sharp(score_scale)[1], right, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("score_scale", [1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e5])
+def test_errors_of_sharp_attention_cover(score_scale, dtype):
+    """Attention of few ties says that its NTK has no error, and where; the NNGP has one."""
+    nngp, ntk = sharp(score_scale)
+    net = InfiniteTransformer(score_scale=score_scale, activation="identity")
+    rare = score_scale >= 1e3
+    for seed in range(4):
+        call = lambda seed=seed: net(TIES.astype(dtype), key=jax.random.key(seed))
+        if rare:
+            with pytest.warns(UserWarning, match=r"about .* were seen in all: 1 of its entries"):
+                k = call()
+            assert np.isinf(k.ntk_stderr).all()
+        else:
+            k = call()
+            assert np.isfinite(k.ntk_stderr).all()
+        assert abs(k.ntk[0, 0] - ntk) <= 4 * k.ntk_stderr[0, 0]
+        # Ties that none of 8,192 draws had change a bounded mean by a few in 8,192.
+        assert abs(k.nngp[0, 0] - nngp) <= 4 * k.nngp_stderr[0, 0] + 8 / 8192
+
+
+def test_traced_kernels_have_infinite_errors_too():
+    net = InfiniteTransformer(score_scale=1e5, activation="identity")
+    for draw in ("joint", "pairwise", "conditional"):
+        for options in ({}, {"readout": "tokens"}, {"depth": 2}):
+            one = replace(net, **options)
+            f = lambda x, one=one, draw=draw: one(x, key=jax.random.key(0), draws=64, draw=draw)[:4]
+            *_, nngp, ntk = jax.jit(f)(TIES)
+            assert np.isinf(ntk).all(), (draw, options)
+            assert np.isfinite(nngp).all()
+    one = net(np.ones((2, 3, 2)), key=jax.random.key(0), draws=64)  # tokens that are all the same
+    assert np.isfinite(one.ntk_stderr).all()
+
+
+def test_sharp_joint_grams_in_float32():
+    """An error that covers and the eigenvalue, or a sentence where numbers overflow."""
+    x = np.random.default_rng(0).normal(size=(4, 6, 8)).astype("f4")
+    options = {"key": jax.random.key(0), "draws": 256, "replicates": 4, "draw": "joint"}
+    with pytest.warns(UserWarning, match="carried by draws whose largest scores are nearly tied"):
+        k = InfiniteTransformer(depth=2, score_scale=1e5)(x, **options)
+    values = np.linalg.eigvalsh(np.asarray(k.ntk, float))
+    np.testing.assert_allclose(k.smallest_eigenvalue, values[0] / values[-1], rtol=1e-3)
+    assert np.isinf(k.ntk_stderr).all()
+    with pytest.raises(ValueError, match=r"ntk is beyond the range of float32.*score_scale is 1e"):
+        InfiniteTransformer(depth=2, score_scale=1e20)(x, **options)
+
+
+# --- NaN, kinds of numbers, devices
+
+
+@pytest.mark.parametrize("readout", ["last", "mean", "tokens"])
+@pytest.mark.parametrize("layer_norm", [True, False])
+def test_nan_stays_nan_and_padding_hides_it(layer_norm, readout):
+    x = jnp.ones((2, 2, 2)).at[0, 0, 0].set(jnp.nan)
+    mask = np.array([[False, True], [True, True]])
+    for activation in ("relu", "gelu"):
+        for options in ({}, {"attention": "identity"}, {"depth": 2, "residual": True}):
+            net = InfiniteTransformer(
+                layer_norm=layer_norm, readout=readout, activation=activation, **options
+            )
+            for get in ("nngp", ("nngp", "ntk")):
+                f = jax.jit(
+                    lambda x, mask1=None, net=net, get=get: net(
+                        x, mask1=mask1, key=jax.random.key(0), draws=4, replicates=2, get=get
+                    )[:2]
+                )
+                seen, hidden = f(x), f(x, mask)
+                for k in seen:
+                    if k is not None:
+                        assert np.isnan(k[0]).all(), (options, get)
+                for k in hidden:
+                    assert k is None or np.isfinite(k).all()
+
+
+def test_the_dtype_of_the_inputs_is_that_of_the_kernels():
+    x = np.random.default_rng(0).normal(size=(2, 2, 3))
+    key = jax.random.key(0)
+    for options in ({}, {"readout": "mean"}, {"depth": 2}, {"attention": "identity"}):
+        net = InfiniteTransformer(score_scale=np.float64(0.7), **options)
+        call = lambda *x, net=net: net(*x, key=key, draws=16, replicates=2)
+        for dtype in ("float16", "bfloat16", "float32", "float64"):
+            k = call(jnp.asarray(x, dtype))
+            assert all(v.dtype == dtype for v in k[:4])
+            f4 = call(np.asarray(jnp.asarray(x, dtype), "f4"))
+            if dtype != "float64":
+                for a, b in zip(k[:4], f4[:4], strict=True):
+                    assert np.array_equal(a, np.asarray(b).astype(a.dtype))
+        assert call(x.astype("f4"), x).ntk.dtype == "float64"
+        assert call(jnp.asarray(x, "float16"), jnp.asarray(x, "bfloat16")).ntk.dtype == "float32"
+        assert call(x.astype("f4"), x.astype(int)).ntk.dtype == "float32"
+        assert call(x.astype(int)).ntk.dtype == "float64"
+        with pytest.raises(ValueError, match="x1 is an array of real numbers"):
+            call(x + 1j)
+    with pytest.raises(ValueError, match="nngp is beyond the range of float16"):
+        call(300 * np.ones((1, 1, 1), "float16"))
+
+
+def test_devices():
+    """The result is where the input is, and kernels go into `shard_map`."""
+    import subprocess
+    import sys
+
+    subprocess.run([sys.executable, "-c", DEVICES], check=True)
+
+
+DEVICES = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+from theorykit.kernels import InfiniteTransformer
+x = np.random.default_rng(0).normal(size=(4, 2, 3)).astype("f4")
+mesh = jax.make_mesh((2,), ("i",), devices=jax.devices()[:2])
+there = jax.device_put(x, NamedSharding(mesh, P("i")))
+for options, draw in (({}, "joint"), ({"depth": 2}, "joint"), ({"readout": "mean"}, "pairwise")):
+    net = InfiniteTransformer(**options)
+    f = lambda x: net(x, key=jax.random.key(0), draws=8, replicates=2, draw=draw)
+    own = lambda x: f(x).ntk
+    got = jax.shard_map(own, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(there)
+    np.testing.assert_allclose(got, np.concatenate([own(x[:2]), own(x[2:])]), rtol=1e-5)
+    k = f(jax.device_put(x, jax.devices()[2]))
+    assert k.ntk.devices() == k.ntk_stderr.devices() == {jax.devices()[2]}
+    assert np.array_equal(k.ntk, own(x))
+"""

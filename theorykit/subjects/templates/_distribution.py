@@ -229,15 +229,20 @@ def _kind(template: Template) -> str | None:
 
 
 def injective(key: PRNGKeyArray, n: int, count: int, size: int) -> Int32[Array, "{n} count"]:
-    """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1; size >= count.
+    """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1.
 
     The j-th value is the u-th of those that are left, u uniform: as many are skipped as were taken
     below it.
+
+    **Raises:** `ValueError` for more values than there are.
     """
     import jax
     import jax.numpy as jnp
 
-    count = min(count, size)
+    if count > size:
+        raise ValueError(
+            f"an injective map has at most as many values as symbols, {size}; got {count}."
+        )
     taken = jnp.zeros((n, 0), jnp.int32)
     for j in range(count):
         value = jax.random.randint(jax.random.fold_in(key, j), (n,), 0, size - j)
