@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike
 
+from theorykit.common.binary import halving, leading
 from theorykit.kernels.devices import varying
 
 
@@ -34,16 +35,6 @@ class Activation(Protocol):
         ...
 
 
-def _halving(k):
-    """Return a power of 2 near `1 / sqrt(k)`, and its inverse: products with both are exact."""
-    kind = jnp.finfo(k.dtype)
-    integer = jnp.dtype(f"int{kind.bits}")
-    bits = jax.lax.bitcast_convert_type(jnp.abs(jax.lax.stop_gradient(k)), integer)
-    half = ((bits >> kind.nmant) - (kind.maxexp - 1)) // 2
-    power = lambda n: jax.lax.bitcast_convert_type((kind.maxexp - 1 + n) << kind.nmant, k.dtype)
-    return power(-half), power(half)
-
-
 def _arrays(*k) -> list[Array]:
     """Return floating arrays."""
     arrays = map(jnp.asarray, k)
@@ -55,7 +46,7 @@ def _scale(k11, k22) -> tuple[Array, Array, Array, Array, Array]:
 
     The powers of 2 keep the product in the range of the dtype.
     """
-    (h1, up1), (h2, up2) = _halving(k11), _halving(k22)
+    (h1, up1), (h2, up2) = halving(k11), halving(k22)
     none = (k11 <= 0) | (k22 <= 0)
     product = (k11 * h1 * h1) * (k22 * h2 * h2)
     root = jnp.sqrt(jnp.where(none, 1.0, product))
@@ -85,10 +76,7 @@ def _angle(k11, k12, k22) -> tuple[Array, Array, Array]:
 
 def _split(x):
     """Return two numbers of half the digits that sum to `x`."""
-    kind = jnp.finfo(x.dtype)
-    integer = jnp.dtype(f"int{kind.bits}")
-    bits = jax.lax.bitcast_convert_type(x, integer)
-    high = jax.lax.bitcast_convert_type(bits & integer.type(-1 << (kind.nmant // 2 + 1)), x.dtype)
+    high = leading(x)
     return high, x - high
 
 
@@ -129,7 +117,7 @@ class _Saturating(NamedTuple):
 
 def _saturating(k11, k12, k22) -> _Saturating:
     k11, k12, k22 = jnp.broadcast_arrays(k11, k12, k22)
-    (h1, up1), (h2, up2) = _halving(1 + k11), _halving(1 + k22)
+    (h1, up1), (h2, up2) = halving(1 + k11), halving(1 + k22)
     n11, n22, cross = k11 * h1 * h1, k22 * h2 * h2, k12 * h1 * h2
     minor = _minor(n11, n22, cross)
     minor = minor + jax.lax.stop_gradient(jnp.maximum(minor, 0.0) - minor)  # with its slope

@@ -137,6 +137,12 @@ def _pow(machine, eqn, x, y):
     return partial(machine, eqn, of, x, y, why="the base may be zero or negative")
 
 
+# Floats' own ------------------------------------------------------------------------------
+
+rule("power_of_2")(lambda machine, eqn, x: each(lambda a: machine.number(1), x))
+rule("leading_digits")(lambda machine, eqn, x: x)
+
+
 # Functions ---------------------------------------------------------------------------------
 
 
