@@ -80,11 +80,12 @@ def tomita3_repaired():
 
     Control: as printed.
     """
+    accepted = dict(zip(up_to(), LANGUAGES["tomita3"].accepts(up_to()).tolist(), strict=True))
 
     def same(before, behind):
         def predicate(word):
             found = not re.search("01(11)*0(00)*1", before + word + behind)
-            return odd_runs_apart(word) == found == LANGUAGES["tomita3"].accepts(word)
+            return odd_runs_apart(word) == found == accepted[word]
 
         return predicate
 
@@ -499,13 +500,20 @@ def operands():
     return exhaustive(predicate=left(2), universe=range(4, 51), control=dict(predicate=left(1)))
 
 
-def first_operands(total):
-    """Return the lengths of the first operand that the sampler draws at a length."""
+def first_operands(longest):
+    """Return the lengths of the first operand that the sampler draws, by the length of all."""
     task = ALGORITHMIC["addition"]
     plus = task.symbols.index("+")
-    keys = jax.random.split(jax.random.key(0), 400)
-    drawn = jax.vmap(lambda key: task.padded(key, total, 12))(keys)[0]
-    return {row.tolist().index(plus) - 1 for row in np.asarray(drawn)}
+    lengths = np.resize(np.arange(4, longest + 1), 800)
+    keys = jax.random.split(jax.random.key(0), len(lengths))
+    draw = jax.jit(
+        jax.vmap(lambda key, n: task.padded(key, n, longest)[0]),
+        compiler_options={"xla_backend_optimization_level": 0},
+    )
+    found = {n: set() for n in lengths.tolist()}
+    for n, row in zip(lengths.tolist(), np.asarray(draw(keys, lengths)).tolist(), strict=True):
+        found[n].add(row.index(plus) - 1)
+    return found
 
 
 @claim(
@@ -518,7 +526,7 @@ def operands_repaired():
 
     Control: as printed.
     """
-    found = {n: first_operands(n) for n in (4, 5, 8, 12)}
+    found = first_operands(8)
     upto = lambda less: lambda n: found[n] == set(range(1, n - less + 1))
     return exhaustive(predicate=upto(3), universe=list(found), control=dict(predicate=upto(2)))
 
