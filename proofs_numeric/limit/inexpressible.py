@@ -109,14 +109,13 @@ def be_star_many():
     ref="Lemma 36",
     statement=r"w \in \Sigma^* b e^* b \Sigma^* \iff "
     r"\#[j \le |w|]\, (Q_b(j) \land \Phi(j - 1)) \ge 1",
-    mathematics=True,
 )
 def reduction():
     """A program for Sigma* b e* makes one for L_bb. All strings up to length 7.
 
     Control: with Phi(j) in place of Phi(j - 1).
     """
-    last_is_b = lambda w: w.rstrip("e")[-1:] == "b"
+    last_is_b = crasp.LANGUAGES["be*"].contains
     between = lambda w, j, k: w[j] == w[k] == "b" and set(w[j + 1 : k]) <= {"e"}
     right = lambda w: any(between(w, j, k) for k in range(len(w)) for j in range(k))
     counted = lambda w, own: any(w[j] == "b" and last_is_b(w[: j + own]) for j in range(len(w)))

@@ -71,18 +71,34 @@ def fst():
     )
 
 
+def says(text):
+    """Return the sentence of a program as a predicate of words."""
+    sentence = crasp.formula(crasp.parse(f"alphabet: a b\n{text}"))
+    return lambda word: crasp.models(word, sentence)
+
+
+WORDS = words("ab", *range(1, 6))
+
+
 @claim(
     "limit.31.fst.repaired",
     ref="Proposition 31",
     statement=r"\mathrm{fst}(i) := \neg \exists j: j < i",
 )
 def fst_repaired():
-    """The first position has none before it. Control: j <= i."""
-    none = lambda n, i, own: not any(j < i + own for j in range(1, n + 1))
+    """The first position has none before it: so constants are written in sentences of programs.
+
+    The sentence for an a at a position to which one symbol is counted says that the word begins
+    with a. Words up to length 5. Control: two symbols.
+    """
+    begins = lambda count: says(
+        f"N(i) := #[j <= i] true\nL(i) := exists[j <= i] Q_a(j) and N(j) <= {count}"
+    )
+    one, two = begins(1), begins(2)
     return exhaustive(
-        predicate=lambda m: none(*m, 0) == (m[1] == 1),
-        universe=PLACES,
-        control=dict(predicate=lambda m: none(*m, 1) == (m[1] == 1)),
+        predicate=lambda word: one(word) == (word[0] == "a"),
+        universe=WORDS,
+        control=dict(predicate=lambda word: two(word) == (word[0] == "a")),
     )
 
 
@@ -123,19 +139,22 @@ def shift():
     r"\exists i. (Succ(i, j) \land \phi(i)))",
 )
 def shift_repaired():
-    """The two variables take turns. Control: only one step."""
-    right = lambda phi, i: i >= 3 and phi[i - 3]
-    before = lambda phi, i, test: any(j + 1 == i and test(phi, j) for j in range(1, len(phi) + 1))
-    at = lambda phi, j: phi[j - 1]
-    twice = lambda phi, i: before(phi, i, lambda phi, j: before(phi, j, at))
-    everywhere = lambda test: (
-        lambda phi: all(test(phi, i) == right(phi, i) for i in range(1, len(phi) + 1))
-    )
-    members = [phi for n in range(1, 6) for phi in itertools.product((False, True), repeat=n)]
+    """The two variables take turns: the sentence for an a two before the end, up to length 5.
+
+    And for two places with an a two before. Control: only one step.
+    """
+    back = lambda d: "C(i) := #[j <= i, j = i - " + str(d) + "] Q_a(j)\nL(i) := "
+    right = lambda word: (word[-3:-2] == "a", word[:-2].count("a") == 2)
+
+    def found(d):
+        end, twice = says(back(d) + "C(i) >= 1"), says(back(d) + "(#[j <= i] C(j) >= 1) = 2")
+        return lambda word: (end(word), twice(word))
+
+    two, one = found(2), found(1)
     return exhaustive(
-        predicate=everywhere(twice),
-        universe=members,
-        control=dict(predicate=everywhere(lambda phi, i: before(phi, i, at))),
+        predicate=lambda word: two(word) == right(word),
+        universe=WORDS,
+        control=dict(predicate=lambda word: one(word) == right(word)),
     )
 
 
@@ -153,17 +172,12 @@ def weighted(n, part, alpha):
     return majority(n, *copies, *(abs(alpha) * [lambda j: alpha > 0]))
 
 
-def decides(upto):
-    """Return the predicate: at every i the majority says whether alpha #[j <= i] P(j) > 0."""
-
-    def predicate(member):
-        P, alpha = member
-        right = lambda i: alpha * sum(P[:i]) > 0
-        part = lambda i: lambda j: P[j - 1] and (j <= i or not upto)
-        places = range(1, len(P) + 1)
-        return all(weighted(len(P), part(i), alpha) == right(i) for i in places)
-
-    return predicate
+def decides(member):
+    """Whether at every i the majority says whether alpha #[j <= i] P(j) > 0."""
+    P, alpha = member
+    right = lambda i: alpha * sum(P[:i]) > 0
+    told = weighted(len(P), lambda j: P[j - 1], alpha)
+    return all(told == right(i) for i in range(1, len(P) + 1))
 
 
 @claim(
@@ -182,7 +196,7 @@ def counting():
     Members are truth values of P and alpha. Control: only those with alpha > 0.
     """
     return exhaustive(
-        predicate=decides(False),
+        predicate=decides,
         universe=COUNTED,
         control=dict(universe=[m for m in COUNTED if m[1] > 0]),
     )
@@ -195,7 +209,21 @@ def counting():
     r"\widehat{Maj}\, j \langle j \le i \land \hat P_k(j), \dots, \top, \dots \rangle",
 )
 def counting_repaired():
-    """With j <= i in what is counted, it is right. Control: without."""
+    """With j <= i in what is counted, sentences of sums hold at positions before the end too.
+
+    The sentence for 2 A - 3 B + 1 > 0 at two positions, A and B counts, on words up to length 5.
+    Control: counts in the whole word, as printed.
+    """
+    sentence = says(
+        "A(i) := #[j <= i] Q_a(j)\nB(i) := #[j <= i] Q_b(j)\n"
+        "P(i) := 2 * A(i) - 3 * B(i) + 1 > 0\nL(i) := (#[j <= i] P(j)) = 2"
+    )
+    positive = lambda w: 2 * w.count("a") - 3 * w.count("b") + 1 > 0
+    places = lambda word: [word[: i + 1] for i in range(len(word))]
     return exhaustive(
-        predicate=decides(True), universe=COUNTED, control=dict(predicate=decides(False))
+        predicate=lambda word: sentence(word) == (sum(map(positive, places(word))) == 2),
+        universe=WORDS,
+        control=dict(
+            predicate=lambda word: sentence(word) == (positive(word) * len(word) == 2),
+        ),
     )

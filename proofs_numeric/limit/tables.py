@@ -76,14 +76,62 @@ def tomita3():
     r"\text{no } 0 1^{2n+1} 0^{2m+1} 1 \text{ substring of } 0 w 1",
 )
 def tomita3_repaired():
-    """With a 0 put before the word and a 1 behind it, it is. Control: as printed."""
-    same = lambda before, behind: (
-        lambda word: (
-            odd_runs_apart(word) == (not re.search("01(11)*0(00)*1", before + word + behind))
-        )
-    )
+    """With a 0 put before the word and a 1 behind it, it is, and is the language as shipped.
+
+    Control: as printed.
+    """
+    accepted = dict(zip(up_to(), LANGUAGES["tomita3"].accepts(up_to()).tolist(), strict=True))
+
+    def same(before, behind):
+        def predicate(word):
+            found = not re.search("01(11)*0(00)*1", before + word + behind)
+            return odd_runs_apart(word) == found == accepted[word]
+
+        return predicate
+
     return exhaustive(
         predicate=same("0", "1"), universe=up_to, control=dict(predicate=same("", ""))
+    )
+
+
+def tomita7_is(pattern):
+    """Return the predicate: the program that counts bigrams accepts what a pattern matches."""
+    program = crasp.load("tomita7_bigrams")
+    return lambda word: crasp.interpreted(program, word) == bool(re.fullmatch(pattern, word))
+
+
+@claim(
+    "limit.table1.tomita7",
+    ref="Table 1, App. E.1.2",
+    statement=r"\text{Tomita 7 is } 0^* 1^* 0^* 1",
+    expect="refuted",
+    falls="wording",
+    consequence="A star: with 0*1*0*1* Table 1 has the language that the sketch of its program and "
+    "the benchmark have.",
+)
+def tomita7():
+    """Counting the bigrams 01 and 10, as the sketch says, recognises 0*1*0*1*.
+
+    Words up to length 7. Control: 0*1*0*.
+    """
+    return exhaustive(
+        predicate=tomita7_is("0*1*0*1"),
+        universe=words("01", *range(8)),
+        control=dict(predicate=tomita7_is("0*1*0*")),
+    )
+
+
+@claim(
+    "limit.table1.tomita7.repaired",
+    ref="Table 1, App. E.1.2",
+    statement=r"\text{Tomita 7 is } 0^* 1^* 0^* 1^*",
+)
+def tomita7_repaired():
+    """With the star it is what the sketched program accepts. Control: as printed."""
+    return exhaustive(
+        predicate=tomita7_is("0*1*0*1*"),
+        universe=words("01", *range(8)),
+        control=dict(predicate=tomita7_is("0*1*0*1")),
     )
 
 
@@ -452,15 +500,35 @@ def operands():
     return exhaustive(predicate=left(2), universe=range(4, 51), control=dict(predicate=left(1)))
 
 
+def first_operands(longest):
+    """Return the lengths of the first operand that the sampler draws, by the length of all."""
+    task = ALGORITHMIC["addition"]
+    plus = task.symbols.index("+")
+    lengths = np.resize(np.arange(4, longest + 1), 800)
+    keys = jax.random.split(jax.random.key(0), len(lengths))
+    draw = jax.jit(
+        jax.vmap(lambda key, n: task.padded(key, n, longest)[0]),
+        compiler_options={"xla_backend_optimization_level": 0},
+    )
+    found = {n: set() for n in lengths.tolist()}
+    for n, row in zip(lengths.tolist(), np.asarray(draw(keys, lengths)).tolist(), strict=True):
+        found[n].add(row.index(plus) - 1)
+    return found
+
+
 @claim(
     "limit.E2.addition.repaired",
     ref="App. E.2.1",
     statement=r"\ell_1 \in [1, \mathrm{LEN} - 3],\ \ell_2 = \mathrm{LEN} - 2 - \ell_1 \ge 1",
 )
 def operands_repaired():
-    """With LEN - 3 they do, from the smallest length on, 4. Control: as printed."""
-    left = lambda end: lambda n: all(n - 2 - first >= 1 for first in range(1, n - end + 1))
-    return exhaustive(predicate=left(3), universe=range(4, 51), control=dict(predicate=left(2)))
+    """With LEN - 3 they do, from the smallest length on, 4: the sampler draws those lengths, all.
+
+    Control: as printed.
+    """
+    found = first_operands(8)
+    upto = lambda less: lambda n: found[n] == set(range(1, n - less + 1))
+    return exhaustive(predicate=upto(3), universe=list(found), control=dict(predicate=upto(2)))
 
 
 def samples(task, length=12, count=50):

@@ -12,29 +12,43 @@ from theorykit.subjects import crasp
 # Lemmas 34 and 40 --------------------------------------------------------------------------------
 
 
+SIZE = 3
+"""s of the blocks b^s a b^(s - 1)."""
+
 LOCAL = [
-    (s, d, c, A)
-    for s in (1, 2, 3) for d in range(0, -s, -1) for c in range(-s - d, s)
-    for A in itertools.product((0, 1), repeat=2 * s)
+    (d, c, A, n)
+    for d in (-1, -2) for c in range(-SIZE, SIZE) for n in (1, 2)
+    for A in ("Q_a(i)", "not Q_a(i)", "i % 2 = 0", "i % 2 = 1")
+    if c + d >= -SIZE
 ]  # fmt: skip
-"""s, d, c and the truth values of A on a block."""
+"""d, a place c with c + d in the same block, A, and the number of blocks; s is SIZE."""
 
 
-def truly_local(s, d, c, A):
-    """Return #[j <= i, j = i + d] A(j) at place c of a block: i = s + c, counted from 0."""
-    i = s + c
-    return sum(A[j] for j in range(i + 1) if j == i + d)
+def place(at):
+    """Return the predicate: #[j < i, j = i + d] A(j) at place c of the last block of h(a^n).
 
+    `at(d, c)`: the place of the block whose A it should be, or None for 0. All values are the
+    interpreter's.
+    """
 
-def printed_local(s, d, c, A):
-    """Return (c = d and A^c) ? 1 : 0."""
-    return A[s + c] if c == d else 0
+    def predicate(member):
+        d, c, A, n = member
+        p = crasp.parse(
+            f"alphabet: a b\nA(i) := {A}\nC(i) := #[j < i, j = i - {-d}] A(j)\nL(i) := C(i) >= 1"
+        )
+        values = crasp.interpret(p, ("b" * SIZE + "a" + "b" * (SIZE - 1)) * n)
+        zero = SIZE + 1 + 2 * SIZE * (n - 1)  # the position of the last a
+        looked = at(d, c)
+        found = 0 if looked is None or not -SIZE <= looked < SIZE else values["A"][zero + looked]
+        return found == values["C"][zero + c]
+
+    return predicate
 
 
 @claim(
     "limit.40.unpadding.local",
     ref="Lemma 40",
-    statement=r"C(i) = \#[j \le i, j = i + d]\, A(j) \Rightarrow "
+    statement=r"C(i) = \#[j < i, j = i + d]\, A(j) \Rightarrow "
     r"\hat C^c(i) = (c = d \land \hat A^c(i))\,?\,1 : 0",
     expect="refuted",
     falls="proof",
@@ -44,29 +58,28 @@ def printed_local(s, d, c, A):
 def unpadding_local():
     """The formula for local counting looks at place c, which must be d itself; it is c + d.
 
-    Members are s, d <= 0, a place c with c + d in the same block, and A on that block from -s to
-    s - 1. Control: the opposite.
+    Members are d < 0, a place c with c + d in the same block of h(a^n), A and n. Control: at place
+    c for every c.
     """
     return exhaustive(
-        predicate=lambda m: printed_local(*m) == truly_local(*m),
+        predicate=place(lambda d, c: c if c == d else None),
         universe=LOCAL,
-        control=dict(predicate=lambda m: printed_local(*m) != truly_local(*m)),
+        control=dict(predicate=place(lambda d, c: c)),
     )
 
 
 @claim(
     "limit.40.unpadding.local.repaired",
     ref="Lemma 40",
-    statement=r"C(i) = \#[j \le i, j = i + d]\, A(j) \Rightarrow "
+    statement=r"C(i) = \#[j < i, j = i + d]\, A(j) \Rightarrow "
     r"\hat C^c(i) = \hat A^{c + d}(i)\,?\,1 : 0",
 )
 def unpadding_local_repaired():
-    """It looks at place c + d. Control: at place c - d, which is 0 outside of the block."""
-    at = lambda s, d, c, A, sign: A[s + c + sign * d] if -s <= c + sign * d < s else 0
+    """It looks at place c + d. Control: at place c - d."""
     return exhaustive(
-        predicate=lambda m: at(*m, 1) == truly_local(*m),
+        predicate=place(lambda d, c: c + d),
         universe=LOCAL,
-        control=dict(predicate=lambda m: at(*m, -1) == truly_local(*m)),
+        control=dict(predicate=place(lambda d, c: c - d)),
     )
 
 
@@ -189,19 +202,53 @@ def morphism_mod():
     )
 
 
+def pulled_back(of):
+    """Return the predicate: the number of places of h(w) where P holds is what h^-1 of it says.
+
+    `of(member)`: P as text, a morphism, and P as a function of a word and a place from 1. On all
+    words up to length 3, by the inverse image of the program that asks for so many places.
+    """
+
+    def predicate(member):
+        P, h, holds = of(member)
+        for word in words("xy", *range(1, 4)):
+            image = "".join(h[c] for c in word)
+            right = sum(map(bool, (holds(image, i) for i in range(1, len(image) + 1))))
+            for more in (0, 1):
+                text = f"alphabet: a b\n{P}\nL(i) := (#[j <= i] P(j)) = {right + more}"
+                q = crasp.inverse_image(crasp.parse(text), h)
+                if crasp.interpreted(q, word) != (more == 0):
+                    return False
+        return True
+
+    return predicate
+
+
+ALTERNATING = {n: {"x": ("ab" * n)[:n], "y": ("ba" * n)[:n]} for n in (1, 2, 3)}
+
+
 @claim(
     "limit.42.inverse_morphism.mod.repaired",
     ref="Lemma 42",
     statement=r"Mod_{m,r}(n i + c) \iff \bigvee_{k: nk + c \equiv r} Mod_{m,k}(i)",
 )
 def morphism_mod_repaired():
-    """Position n i + c is r modulo m if i is one of the k with n k + c = r. Control: n i = r."""
-    right = lambda i, c, m, r, n: (n * i + c) % m == r
-    some = lambda i, c, m, r, n: any(i % m == k for k in range(m) if (n * k + c) % m == r)
+    """Position n i + c is r modulo m if i is one of the k with n k + c = r.
+
+    By inverse images; members are n, m and r. Control: residue r + 1.
+    """
+    of = lambda more: (
+        lambda m: (
+            f"P(i) := i % {m[1]} = {m[2]}",
+            ALTERNATING[m[0]],
+            lambda image, i: i % m[1] == (m[2] + more) % m[1],
+        )
+    )
+    members = [(n, m, r) for n in (1, 2, 3) for m in (2, 3) for r in range(m)]
     return exhaustive(
-        predicate=lambda b: some(*b) == right(*b),
-        universe=BLOCKS,
-        control=dict(predicate=lambda b: some(b[0], 0, *b[2:]) == right(*b)),
+        predicate=pulled_back(of(0)),
+        universe=members,
+        control=dict(predicate=pulled_back(of(1))),
     )
 
 
@@ -237,15 +284,22 @@ def morphism_symbol():
     statement=r"Q_a(n i + c) \iff \bigvee_{\sigma: h(\sigma)_c = a} Q_\sigma(i)",
 )
 def morphism_symbol_repaired():
-    """It is the symbols whose block has an a at place c. Control: at the other place."""
-    blocks = list(itertools.product("ab", repeat=2))
-    members = list(itertools.product("ab", "ab", blocks, blocks, (0, 1)))
-    image = lambda m, symbol, c: m[2 + "ab".index(symbol)][c]
-    some = lambda m, c: any(m[0] == s for s in "ab" if image(m, s, c) == m[1])
+    """It is the symbols whose block has an a at place c. By inverse images; members are h and a.
+
+    Control: the other symbol's.
+    """
+    blocks = ["".join(b) for b in itertools.product("ab", repeat=2)]
+    of = lambda exchange: (
+        lambda m: (
+            f"P(i) := Q_{m[2]}(i)",
+            dict(x=m[0], y=m[1]),
+            lambda image, i: (image[i - 1] == m[2]) != exchange,
+        )
+    )
     return exhaustive(
-        predicate=lambda m: some(m, m[4]) == (image(m, m[0], m[4]) == m[1]),
-        universe=members,
-        control=dict(predicate=lambda m: some(m, 1 - m[4]) == (image(m, m[0], m[4]) == m[1])),
+        predicate=pulled_back(of(False)),
+        universe=list(itertools.product(blocks, blocks, "ab")),
+        control=dict(predicate=pulled_back(of(True))),
     )
 
 
@@ -281,11 +335,20 @@ def morphism_local():
     statement=r"n i + c - d = n (i + \lfloor (c - d) / n \rfloor) + ((c - d) \bmod n)",
 )
 def morphism_local_repaired():
-    """It is place (c - d) mod n of the block floor((c - d) / n) further. Control: -floor(d / n)."""
-    place = lambda m, back: m[0] * (5 + back) + (m[2] - m[1]) % m[0]
-    right = lambda m: m[0] * 5 + m[2] - m[1]
+    """It is place (c - d) mod n of the block floor((c - d) / n) further.
+
+    By inverse images of local countings; members are n and d. Control: a distance of d + 1.
+    """
+    of = lambda more: (
+        lambda m: (
+            f"C(i) := #[j <= i, j = i - {m[1]}] Q_a(j)\nP(i) := C(i) >= 1",
+            ALTERNATING[m[0]],
+            lambda image, i: i > m[1] + more and image[i - 1 - m[1] - more] == "a",
+        )
+    )
+    members = [(n, d) for n in (1, 2, 3) for d in (0, 1, 2, 3, 4)]
     return exhaustive(
-        predicate=lambda m: place(m, (m[2] - m[1]) // m[0]) == right(m),
-        universe=DISTANCES,
-        control=dict(predicate=lambda m: place(m, -(m[1] // m[0])) == right(m)),
+        predicate=pulled_back(of(0)),
+        universe=members,
+        control=dict(predicate=pulled_back(of(1))),
     )

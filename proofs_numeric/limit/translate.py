@@ -89,10 +89,30 @@ def to_finite_content():
     )
 
 
+def of_sizes(H, period):
+    """Return a random Limit Transformer with so many heads and encodings of this period."""
+    t = drawn(H, depth=1, heads=H)
+    positions = np.tile(np.arange(1, period + 1)[:, None], (1, t.width)) / 2
+    return dataclasses.replace(t, positions=positions, context=None, shift=False)
+
+
+def heads_enough(formula):
+    """Return the predicate: T_N, as built, has so many heads. Members are H and Delta."""
+
+    def predicate(member):
+        H, period = member
+        return limit.to_finite(of_sizes(H, period), 4).heads == formula(H, period)
+
+    return predicate
+
+
+NUMBERS = list(itertools.product(range(1, 5), range(2, 5)))
+
+
 @claim(
     "limit.47.heads",
     ref="Lemma 47, proof",
-    statement=r"\hat H = \max\{1, H, \Delta\} \ge \Delta + 1",
+    statement=r"\hat H = \max\{1, H, \Delta\}",
     expect="refuted",
     falls="proof",
     consequence="The construction needs one head more than it is given, still a number that does "
@@ -101,27 +121,83 @@ def to_finite_content():
 def heads():
     """Layer 2 has Delta + 1 heads, one more than provided. Members are H and Delta.
 
-    Control: one more again.
+    Control: H heads.
     """
-    enough = lambda more: lambda m: max(1, *m) >= m[1] + more
     return exhaustive(
-        predicate=enough(1),
-        universe=list(itertools.product(range(1, 5), repeat=2)),
-        control=dict(predicate=enough(2)),
+        predicate=heads_enough(lambda H, period: max(1, H, period)),
+        universe=NUMBERS,
+        control=dict(predicate=heads_enough(lambda H, period: H)),
     )
 
 
 @claim(
     "limit.47.heads.repaired",
     ref="Lemma 47, proof",
-    statement=r"\hat H = \max\{H, \Delta + 1\} \ge \Delta + 1",
+    statement=r"\hat H = \max\{H, \Delta + 1\}",
 )
 def heads_repaired():
-    """With Delta + 1 it is enough. Control: as printed."""
+    """The transformer as built has max(H, Delta + 1) heads. Control: as printed."""
     return exhaustive(
-        predicate=lambda m: max(m[0], m[1] + 1) >= m[1] + 1,
-        universe=list(itertools.product(range(1, 5), repeat=2)),
-        control=dict(predicate=lambda m: max(1, *m) >= m[1] + 1),
+        predicate=heads_enough(lambda H, period: max(H, period + 1)),
+        universe=NUMBERS,
+        telling=lambda m: m[1] >= m[0],
+        control=dict(predicate=heads_enough(lambda H, period: max(1, H, period))),
+    )
+
+
+def own_weight(omega):
+    """Return the predicate: every position gives 0.9 of its attention to itself, N = |x|.
+
+    By a transformer whose layer 1 is eq. (14)'s, with p_i^T K^T Q p_j = omega [i = j];
+    members are N.
+    """
+
+    def predicate(N):
+        d = 2 * N + 2
+        unit = np.eye(d)
+        place, copied = unit[:N], unit[N : 2 * N]
+        layers = (
+            limit.Layer((limit.Head(place, omega * place, copied.T @ place),), *limit.mlp(d)),
+        )
+        t = limit.Transformer(("$", "a"), unit[-2:], place, layers, copied, N, precision=4)
+        outputs = limit.exact(t, ["a" * (N - 1)]).outputs.fractions()[0]
+        return all(10 * outputs[i, i] >= 9 for i in range(N))
+
+    return predicate
+
+
+@claim(
+    "limit.47.copying",
+    ref="Lemma 47, proof",
+    statement=r"\hat p_i^T \hat K_{1,1}^T \hat Q_{1,1} \hat p_j = \delta_{ij} \Rightarrow "
+    r"\epsilon < 0.1",
+    expect="refuted",
+    falls="wording",
+    consequence="A factor: these products are Omega times delta, with the Omega of before; they "
+    "are bounded all the same.",
+)
+def copying():
+    """With a product of 1 a late position gives itself half of its attention only, not 0.9.
+
+    Members are N = |x|. Control: with a product of 1/2.
+    """
+    sizes = [2, 3, 5, 9, 17]
+    return exhaustive(
+        predicate=own_weight(1.0), universe=sizes, control=dict(predicate=own_weight(0.5))
+    )
+
+
+@claim(
+    "limit.47.copying.repaired",
+    ref="Lemma 47, proof",
+    statement=r"\hat p_i^T \hat K_{1,1}^T \hat Q_{1,1} \hat p_j = \Omega \delta_{ij},\ "
+    r"\Omega = 4 \Rightarrow \epsilon < 0.1",
+)
+def copying_repaired():
+    """With a product of 4 it is so for all lengths. Control: as printed."""
+    sizes = [2, 3, 5, 9, 17]
+    return exhaustive(
+        predicate=own_weight(4.0), universe=sizes, control=dict(predicate=own_weight(1.0))
     )
 
 
@@ -150,6 +226,7 @@ LOCATED = [(period, i, N) for period in range(1, 5) for N in range(2, 9) for i i
     falls="wording",
     consequence="An excluded edge: encodings of period 1 also have period 2, for which the proof "
     "is right.",
+    mathematics=True,
 )
 def period_one():
     """With Delta = 1 the one head is uniform itself, and finds nothing. Members: Delta, i, |x|.
@@ -170,11 +247,26 @@ def period_one():
     r"i - 1 \equiv s \bmod \Delta,\ \Delta \ge 2",
 )
 def period_one_repaired():
-    """With a period of 2 or more it is right; a period of 1 is one of 2. Control: with 1 too."""
+    """With a period of 2 or more it is right; a period of 1 is one of 2.
+
+    By Region VI of the transformer as built, at offsets 0 and 1; members are Delta and the offset.
+    Control: i = s.
+    """
+
+    def found(member):
+        period, offset = member
+        t = limit.to_finite(of_sizes(1, period), 8)
+        y = limit.exact(t, ["a" * 5], offset).layers[2].fractions()[0]
+        shares = y[1:, -(max(period, 2) + 1) :]
+        return [np.flatnonzero(row[:-1] > row[-1]).tolist() for row in shares]
+
+    right = lambda member, first: [
+        [(i + first) % max(member[0], 2)] for i in range(1, 6)
+    ]  # i + 1 is the position, counted from 1
     return exhaustive(
-        predicate=finds_residue,
-        universe=[m for m in LOCATED if m[0] >= 2],
-        control=dict(universe=LOCATED),
+        predicate=lambda m: found(m) == right(m, 0),
+        universe=list(itertools.product((1, 2, 3, 4), (0, 1))),
+        control=dict(predicate=lambda m: found(m) == right(m, 1)),
     )
 
 
@@ -186,6 +278,7 @@ def period_one_repaired():
     falls="wording",
     consequence="A sign: eqs. (15) and (17) give i - j = h where eq. (30) and the proof use j - "
     "i = h.",
+    mathematics=True,
 )
 def sign():
     """Eqs. (15) and (17) give the heads i - j = h, eq. (30) says j - i = h, for keys i, queries j.
@@ -204,16 +297,29 @@ def sign():
 @claim(
     "limit.47.sign.repaired",
     ref="Lemma 47, eqs. (15), (30)",
-    statement=r"(K e_i)^T Q e_j = [i + h \equiv j] = [j - i \equiv h \bmod \Delta]",
+    statement=r"\alpha_{2,s,\{V_1\},\{V_1\},p_i,p_j} = [j - i \equiv s \bmod \Delta]",
 )
 def sign_repaired():
-    """With the shift by h on the key's side the distance to `$` is h. Control: as printed."""
-    members = [(D, *m) for D in range(1, 5) for m in itertools.product(range(D), repeat=3)]
-    distance = lambda D, h, i, j: (j - i - h) % D == 0
+    """With the shift on the key's side, as built, the product is eq. (30)'s.
+
+    Members are Delta and s. Control: as eqs. (15) and (17) have it.
+    """
+
+    def product(sign):
+        def predicate(member):
+            period, s = member
+            t = limit.to_finite(of_sizes(1, period), 7)
+            G = limit.alpha(t, 2, s + 1, ((1, 1),), ((1, 1),), t.positions, t.positions)
+            i, j = np.indices(G.shape)
+            return ((sign * (j - i) % period == s) == G).all()
+
+        return predicate
+
     return exhaustive(
-        predicate=lambda m: ((m[2] + m[1]) % m[0] == m[3] % m[0]) == distance(*m),
-        universe=members,
-        control=dict(predicate=lambda m: (m[2] % m[0] == (m[3] + m[1]) % m[0]) == distance(*m)),
+        predicate=product(1),
+        universe=[(D, s) for D in range(2, 5) for s in range(D)],
+        telling=lambda m: 2 * m[1] % m[0] != 0,
+        control=dict(predicate=product(-1)),
     )
 
 
@@ -299,7 +405,7 @@ def to_limit():
     return construction(
         build=build,
         has={"the outputs are equal": equal, "PERIODIC": lambda pair: pair[1].period < 4},
-        cases=range(2),
+        cases=range(5),
         control=dict(build=lambda seed: build(seed, False), has=equal),
     )
 
