@@ -59,8 +59,7 @@ FLAT = block(2, 4, (0, 0, 2.0), (1, 1, 3.0), (1, 2, 6.0))  # Frobenius 7, spectr
 ROWS = block(2, 4, (0, 0, 3.0), (1, 0, 2.0), (1, 1, 6.0), (1, 3, 9.0))  # lengths 3 and 11
 TERMS = {
     "layers": (lambda t: dataclasses.replace(t, layers=t.layers + t.layers[:1]), 1),
-    "heads": (lambda t: dataclasses.replace(t, layers=t.layers[:1] + (
-        dataclasses.replace(t.layers[1], heads=t.layers[1].heads * 2),)), 2),
+    "heads": (lambda t: changed(t, 2, heads=t.layers[1].heads * 2), 2),
     "precision of parameters": (lambda t: changed(t, 1, 1, K=row((3, 0.125))), 3),
     "precision of rounding": (lambda t: changed(t, precision=7), 7),
     "no rounding": (lambda t: changed(t, precision=None), 0),
@@ -131,8 +130,7 @@ def test_equation_8_of_the_start_alone_of_the_others_alone_and_of_one_head():
 
 LIMIT_TERMS = {
     "layers": (lambda t: dataclasses.replace(t, layers=t.layers + t.layers[:1]), 1),
-    "heads": (lambda t: dataclasses.replace(t, layers=t.layers[:1] + (
-        dataclasses.replace(t.layers[1], heads=t.layers[1].heads * 2),)), 2),
+    "heads": (lambda t: changed(t, 2, heads=t.layers[1].heads * 2), 2),
     "precision of parameters": (lambda t: changed(t, U=block(2, 4, (0, 0, 0.25))), 2 + 0.25),
     "precision of rounding": (lambda t: changed(t, precision=7), 7),
     "the largest entry": (lambda t: changed(t, 2, 2, V=block(4, 4, (1, 2, -9.0), (0, 0, 8))), 9),
@@ -210,8 +208,7 @@ def test_every_product_with_a_position_is_looked_at(product):
 
 def test_what_stays_in_the_class():
     """Products without positions, constant ones, and those of j - i, in both directions."""
-    constant = changed(placed(), positions=np.ones((CONTEXT, 4)), 
-                       U=np.ones((2, 4)))  # fmt: skip
+    constant = changed(placed(), positions=np.ones((CONTEXT, 4)), U=np.ones((2, 4)))
     for key, query in ((0, 1), (1, 0), (0, 0), (1, 2)):
         assert limit.variant_product(changed(constant, 2, 1, **READ(key, query))) is None
     assert limit.variant_product(changed(placed(), 2, 1, **READ(1, 2))) is None
