@@ -77,3 +77,24 @@ def test_predictions_and_values_that_are_none(trial):
             experiment(measure=values(1.0, 1.1), **wrong)
     with pytest.raises(ClaimError, match="real numbers, not complex128"):
         experiment(measure=values(1.0, 1j), at_most=3).test(trial)
+
+
+@pytest.mark.parametrize("confidence", [None, 0.5, 0.99])
+def test_the_interval_is_students_at_its_confidence(trial, confidence):
+    """With two seeds t is Cauchy's: the interval ends at tan(pi confidence / 2) errors; 95% if not
+    said."""
+    given = {} if confidence is None else dict(confidence=confidence)
+    reach = np.tan(np.pi * (confidence or 0.95) / 2) * 0.5  # 1 and 2: error sqrt(1 / 2 / 2)
+    low, high = 1.5 - reach, 1.5 + reach
+    for target, verdict in [
+        (dict(between=(low - 1e-6, high + 1e-6)), Verdict.holds),
+        (dict(between=(low + 1e-6, high + 1e-6)), Verdict.inconclusive),
+        (dict(between=(low - 1e-6, high - 1e-6)), Verdict.inconclusive),
+        (dict(at_most=high + 1e-6), Verdict.holds),
+        (dict(at_least=low - 1e-6), Verdict.holds),
+        (dict(at_most=low - 1e-6), Verdict.refuted),
+        (dict(at_least=high + 1e-6), Verdict.refuted),
+    ]:
+        found = experiment(measure=values(1.0, 2.0), **target, **given).test(trial)
+        assert found.verdict == verdict, target
+        np.testing.assert_allclose(found.measured.interval, [low, high], rtol=1e-9)

@@ -125,3 +125,40 @@ def test_a_limit_is_taken_off_before_the_fit(trial):
     )
     assert found.verdict == Verdict.holds
     assert jnp.isfinite(found.measured.exponent)
+
+
+def test_the_points_of_a_rate_have_the_errors_of_means(trial):
+    """Means over replicates, with sqrt(sum (v - m)^2 / (n - 1) / n)."""
+    found = rate(
+        measure=slopes(-1.0, -1.0, -2.0), exponent=-1.0, at=(2, 4, 8), replicates=3, vectorize=False
+    ).test(trial)
+    for n, (size, mean, stderr) in zip((2, 4, 8), found.measured.points, strict=True):
+        some = np.array([1 / n, 1 / n, 1 / n**2])
+        middle = some.sum() / 3
+        assert (size, mean) == (n, pytest.approx(middle, rel=1e-12))
+        assert stderr == pytest.approx(np.sqrt(((some - middle) ** 2).sum() / 2 / 3), rel=1e-12)
+
+
+def test_the_component_shown_is_the_farthest_in_standard_errors(trial):
+    """Component 1 is farther off, component 0 by more of its errors; neither falls."""
+    check = expectation(
+        statistic=three(np.array([1.0, 100.0])), replicates=3, vectorize=False, error=1e-6,
+        value=np.array([MEAN + STDERR, 100 * MEAN + 10 * STDERR]),
+    )  # fmt: skip
+    found = check.test(trial)
+    assert found.verdict == Verdict.holds
+    assert "component [0]" in found.note
+    assert found.measured.estimate == pytest.approx(MEAN)
+
+
+def test_a_component_that_falls_is_shown_before_one_that_does_not(trial):
+    """An allowed bias and rounding do not hide which component refutes."""
+    check = expectation(
+        statistic=three(np.array([1.0, 1.0, 1.0])), replicates=3, vectorize=False, error=0.2,
+        value=np.array([MEAN, MEAN - 9 * STDERR, MEAN + 3 * STDERR]),
+    )  # fmt: skip
+    found = check.test(trial)
+    assert found.verdict == Verdict.refuted
+    assert "component [1]" in found.note
+    assert found.witness.lhs == pytest.approx(MEAN)
+    assert found.witness.rhs == pytest.approx(MEAN - 9 * STDERR)

@@ -1,7 +1,11 @@
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.checks._shrink import show_arrays, shrink
+from theorykit.checks import _shrink, identity, inequality
+from theorykit.checks._shrink import complexity, show_arrays, shrink
+from theorykit.checks.domains import inputs, interval
+from theorykit.results import Verdict
 
 anywhere = lambda case: True
 
@@ -65,3 +69,98 @@ def test_what_is_shown_can_be_pasted(value):
     exec("\n".join(show_arrays({"x": value})), scope)
     np.testing.assert_array_equal(scope["x"], value)
     assert np.asarray(scope["x"]).dtype == value.dtype
+
+
+@pytest.mark.parametrize(
+    ("simple", "other"),
+    [
+        ([0, 0, 9.5], [1, 1, 0]),  # fewer entries that are not zero
+        ([7, 8, 9], [0.5, 1, 1]),  # fewer fractions
+        ([88, 88, 88], [1, 1, 2]),  # fewer sizes
+        ([3, -3, 3], [3, 3, 2]),
+        ([9, 9, 9], [11, 11, 11]),  # fewer digits
+        ([9, 9, 9], [-1, 1, 1]),  # fewer below zero
+        ([1, 1, 1], [2, 2, 2]),  # smaller
+        ([0, 1e300, 0], [0, 1, 1]),
+    ],
+)
+def test_the_order_of_what_is_simple(simple, other):
+    """An earlier part of the order counts whatever the later ones are."""
+    assert complexity({"x": np.array(simple, float)}) < complexity({"x": np.array(other, float)})
+
+
+def test_the_order_is_over_all_arguments():
+    two = {"x": np.array([1.0]), "y": np.array([[-2.5, 0.0]])}
+    assert complexity(two) == (2, 1, 3, 3, 1, 3.5)  # sizes 0, 1 and 2.5
+
+
+@pytest.mark.parametrize(("tries", "work"), [(300, 10**9), (10**9, 300 * 40)])
+def test_no_more_neighbours_are_looked_at_than_stated(monkeypatch, tries, work):
+    """Nor more numbers in them: 300 points of 40 entries, and what is left of a batch of 64."""
+    monkeypatch.setattr(_shrink, "MOST_TRIES", tries)
+    monkeypatch.setattr(_shrink, "MOST_WORK", work)
+    looked = []
+
+    def refutes(cases):
+        looked.extend(cases)
+        return np.array([(c["x"] > 0.25).all() for c in cases])
+
+    shrink({"x": np.random.default_rng(0).uniform(3, 9, 40)}, refutes, anywhere)
+    assert 100 < len(looked) < 300 + 64
+
+
+def test_a_neighbour_at_which_a_side_fails_is_left_out_alone():
+    """Not the others that were looked at with it."""
+
+    def refutes(cases):
+        if any((c["x"] == 0).any() for c in cases):
+            raise ZeroDivisionError
+        return np.array([bool((1 / c["x"] > 0).all()) for c in cases])
+
+    found = shrink({"x": np.array([3.7, 2.2])}, refutes, anywhere)["x"]
+    assert found.tolist() == [1, 1]
+
+
+def test_it_ends_where_a_refuting_neighbour_is_no_simpler():
+    seen = []
+
+    def refutes(cases):
+        seen.extend(complexity(c) for c in cases)
+        return np.ones(len(cases), bool)
+
+    found = shrink({"x": np.array([1.0, 0.0])}, refutes, anywhere)["x"]
+    assert found.tolist() == [0, 0]
+    assert max(seen) < complexity({"x": np.array([1.0, 0.0])})
+
+
+# What inequalities and identities ask of a point before they move to it -------------------------
+
+
+def nearly(x):
+    """Return 1 + x, but 1.00000001 at 0: false by more than the tolerance, and nearly true."""
+    return 1 + jnp.where(x == 0, 1e-8, x)
+
+
+@pytest.mark.parametrize("check", [inequality, identity])
+def test_a_witness_is_no_near_equality(trial, check):
+    found = check(lhs=nearly, rhs=lambda x: 1.0, over=inputs(x=interval(0, 0.9))).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert found.witness.lhs > 1.0005
+
+
+@pytest.mark.parametrize("check", [inequality, identity])
+def test_a_nan_is_no_witness(trial, check):
+    """Where a tenth is hit exactly the side is NaN; only shrinking comes by."""
+    lhs = lambda x: jnp.where(x == jnp.round(x, 1), jnp.nan, x)
+    over = inputs(x=interval(1.03, 1.87))
+    found = check(lhs=lhs, rhs=lambda x: 0.5, over=over).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert 1.03 <= found.witness.lhs <= 1.87
+
+
+@pytest.mark.parametrize("check", [inequality, identity])
+def test_a_witness_lies_in_the_domain(trial, check):
+    found = check(lhs=lambda x: x, rhs=lambda x: 0.5, over=inputs(x=interval(1.03, 1.87))).test(
+        trial
+    )
+    assert 1.03 <= found.witness.lhs <= 1.87

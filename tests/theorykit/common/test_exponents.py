@@ -106,3 +106,26 @@ def test_the_interval_of_squares_is_where_chi_square_rises_by_its_quantile(count
 
 def test_squares_of_one_sign_have_no_exponent():
     assert np.isnan(exponents.of_squares(SIZES, -np.ones(4), np.ones(4)).value)
+
+
+def test_neighbours_are_those_in_size_whatever_the_order():
+    """Slopes -1 from 8 to 16, -2 to 32 and 0 to 64."""
+    values = np.array([8.0, 4.0, 1.0, 1.0])
+    for order in ([0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0]):
+        fitted = exponents.exact(SIZES[order], values[order])
+        # The weights of centred log sizes are (-3, -1, 1, 3) / 10 a doubling.
+        slope = (-3 * 3 - 1 * 2 + 1 * 0 + 3 * 0) / 10
+        np.testing.assert_allclose(fitted, [slope, -2, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "degrees"), [(3, 1), (4, 2)])
+def test_the_misfit_is_shared_among_the_sizes_less_two(count, degrees):
+    """Squares that fit no power: the interval is wider by their chi-square over its degrees."""
+    stderr = np.array([0.004, 0.002, 0.003, 0.001])[:count]
+    squares = 1 / SIZES[:count] + np.array([0.02, -0.01, 0.01, 0.0])[:count]
+    grid = np.linspace(-2, 1, 30001)
+    misfit = np.array([chi_square(p, squares, stderr) for p in grid])
+    assert misfit.min() > 2 * degrees
+    inside = grid[misfit <= misfit.min() * (1 + 6.6348966010212145 / degrees)]
+    fitted = exponents.of_squares(SIZES[:count], squares, stderr)
+    np.testing.assert_allclose([fitted.low, fitted.high], [inside[0], inside[-1]], atol=1.1e-3)
