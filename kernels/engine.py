@@ -114,7 +114,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
             parts.append(tick(part))
         *values, own = jax.tree.map(lambda *p: jnp.concatenate(p)[: i.size], *parts)
         apart = jnp.maximum(jnp.stack([steep[i], steep[j]]), own.T)
-    share = _share(*apart, i == j)
+    share = _share(apart[0], apart[1], i == j)
     grams, share = jax.tree.map(partial(assemble, n=n, n1=n1), (tuple(values), share))
     return *grams, left, share
 
@@ -229,7 +229,8 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
 def _returned(kernel: Kernel, dtype: Any) -> Kernel:
     """Return a kernel with its values in a dtype."""
     cast = lambda k: None if k is None else k.astype(dtype)
-    return kernel._replace(**{name: cast(getattr(kernel, name)) for name in VALUES})
+    values: dict[str, Any] = {name: cast(getattr(kernel, name)) for name in VALUES}
+    return kernel._replace(**values)
 
 
 def _report(kernel: Kernel, rare: Any, net: Any) -> None:

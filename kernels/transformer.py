@@ -221,7 +221,8 @@ def joint(
 
     def block(rows: slice, columns: slice) -> Kernel:
         cut = lambda k: None if k is None else k[rows, columns]
-        return whole._replace(**{name: cut(getattr(whole, name)) for name in engine.VALUES})
+        values: dict[str, Any] = {name: cut(getattr(whole, name)) for name in engine.VALUES}
+        return whole._replace(**values)
 
     first, rest = slice(None, n), slice(n, None)
     return Joint(block(first, first), block(rest, first), block(rest, rest))
