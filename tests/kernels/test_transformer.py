@@ -523,6 +523,7 @@ def test_the_dtype_of_the_inputs_is_that_of_the_kernels():
         call(300 * np.ones((1, 1, 1), "float16"))
 
 
+@pytest.mark.slow
 def test_devices():
     """The result is where the input is, and kernels go into `shard_map`."""
     import subprocess
