@@ -450,7 +450,7 @@ def test_errors_of_sharp_attention_cover(score_scale, dtype):
 def test_traced_kernels_have_infinite_errors_too():
     net = InfiniteTransformer(score_scale=1e5, activation="identity")
     for draw in ("joint", "pairwise", "conditional"):
-        for options in ({}, {"readout": "tokens"}, {"depth": 2}):
+        for options in ({}, {"readout": "tokens", "depth": 2}):
             one = replace(net, **options)
             f = lambda x, one=one, draw=draw: one(x, key=jax.random.key(0), draws=64, draw=draw)[:4]
             *_, nngp, ntk = jax.jit(f)(TIES)
@@ -481,8 +481,8 @@ def test_sharp_joint_grams_in_float32():
 def test_nan_stays_nan_and_padding_hides_it(layer_norm, readout):
     x = jnp.ones((2, 2, 2)).at[0, 0, 0].set(jnp.nan)
     mask = np.array([[False, True], [True, True]])
-    for activation in ("relu", "gelu"):
-        for options in ({}, {"attention": "identity"}, {"depth": 2, "residual": True}):
+    for activation in ("relu",):
+        for options in ({"attention": "identity"}, {"residual": True}):
             net = InfiniteTransformer(
                 layer_norm=layer_norm, readout=readout, activation=activation, **options
             )
@@ -523,6 +523,7 @@ def test_the_dtype_of_the_inputs_is_that_of_the_kernels():
         call(300 * np.ones((1, 1, 1), "float16"))
 
 
+@pytest.mark.slow
 def test_devices():
     """The result is where the input is, and kernels go into `shard_map`."""
     import subprocess
