@@ -226,3 +226,74 @@ def test_derivatives_are_those_of_the_power_series():
     assert kernels.template_derivative("ab", "cd", 3, 2) == 0
     with pytest.raises(ValueError, match="strings of one length"):
         kernels.template_derivative("ab", "a", 2, 2)
+
+
+# Closed forms, draw by draw ----------------------------------------------------------------------
+
+
+def test_the_transformer_is_its_activation_of_the_drawn_attention():
+    """E cos(b1 u + b2) cos(b1 v + b2) of the draws' own covariances, in both layouts."""
+    x, y = strings(4, 4, 6), strings(3, 4, 6, 1)
+    every = np.concatenate([x, y])
+    s = brute(every, every, 1.5, 0.6, KEY, 16)
+    p, q = np.diag(s)[:, None], np.diag(s)
+    minus, plus = (np.exp(-(COS.frequency**2) * (p + q + sign * 2 * s) / 2) for sign in (-1, 1))
+    wanted = (minus + np.cos(2 * COS.phase) * plus) / 2
+    options = dict(activation=COS, key=KEY, draws=16, replicates=1)
+    gram = kernels.template_transformer(every, None, 1.5, 0.6, **options).nngp
+    cross = kernels.template_transformer(x, y, 1.5, 0.6, **options).nngp
+    np.testing.assert_allclose(gram, wanted, atol=2e-5)
+    np.testing.assert_allclose(cross, wanted[:4, 4:], atol=2e-5)
+
+
+def test_replicates_are_averaged_with_their_errors():
+    each = [brute(X, Y, 1.5, 0.6, KEY, 8, r) for r in range(5)]
+    found = kernels.template_attention(X, Y, 1.5, 0.6, key=KEY, draws=8, replicates=5)
+    np.testing.assert_allclose(found.nngp, np.mean(each, 0), atol=1e-5)
+    error = np.std(each, axis=0, ddof=1) / np.sqrt(5)
+    np.testing.assert_allclose(found.nngp_stderr, error, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_mlp_kernel_in_closed_form(depth):
+    """Relu's arc cosines of the agreements, with both scales at every layer."""
+    x, w2, b2 = strings(5, 4, 4), 1.3**2, 0.4**2
+    found = kernels.template_mlp(x, activation="relu", depth=depth, sigma_w=1.3, sigma_b=0.4)
+    nngp = w2 * (x[:, None] == x[None]).mean(2) + b2
+    ntk = nngp
+    for _ in range(depth):
+        size = nngp.diagonal()[0]  # the same for all strings
+        turn = np.arccos(np.minimum(nngp / size, 1))
+        slope = (np.pi - turn) / (2 * np.pi)
+        nngp = w2 * size * (np.sin(turn) / (2 * np.pi) + slope * np.cos(turn)) + b2
+        ntk = nngp + w2 * slope * ntk
+    np.testing.assert_allclose(found.nngp, nngp, rtol=1e-5)
+    np.testing.assert_allclose(found.ntk, ntk, rtol=2e-3)  # the slope at 1 in float32
+
+
+def test_the_interval_of_the_smallest_singular_value():
+    """Student's t of 2 degrees, for all 4 entries at once, times the Frobenius norm of errors."""
+    stderr = np.array([[0.1, 0.2], [0.2, 0.4]])
+    given = kernels.Kernel(np.diag([9.0, 5.0]), None, stderr, None, 8, 3, "joint")
+    found = kernels.template_matrix(np.array([[-1, 0], [1, 0]]), lambda x, y: given, confidence=0.9)
+    inside = 1 - 0.1 / 4
+    reach = inside * np.sqrt(2 / (1 - inside**2)) * 0.5
+    np.testing.assert_allclose(found.smallest, [5 - reach, 5 + reach], rtol=1e-9)
+    exact = given._replace(draw="exact")
+    assert kernels.template_matrix(np.array([[-1, 0], [1, 0]]), lambda x, y: exact).smallest == (
+        (5, 5)
+    )
+
+
+def test_wildcards_are_filled_apart():
+    """Rows and columns share regular tokens and no symbol."""
+    seen = []
+
+    def kernel(x, y):
+        seen.append((x, y))
+        return kernels.Kernel(np.eye(2), None, None, None)
+
+    kernels.template_matrix(np.array([[-1, -2, 3], [-1, -1, 3]]), kernel)
+    ((x, y),) = seen
+    assert x.tolist() == [[4, 5, 3], [4, 4, 3]]
+    assert y.tolist() == [[6, 7, 3], [6, 6, 3]]

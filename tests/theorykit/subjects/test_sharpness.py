@@ -126,3 +126,65 @@ def test_what_cannot_be_drawn(data, call, says):
     with pytest.raises(ValueError, match=r"\.$") as error:
         call(data[0])
     assert says in str(error.value)
+
+
+# Closed forms of a linear network, y = w x with a loss of mean (w x)^2 ---------------------------
+
+
+class Linear(nnx.Module):
+    """w x, of one output; at w = 0 without a loss where y is 0."""
+
+    def __init__(self, *w):
+        self.w = nnx.Param(jnp.asarray(w, float))
+
+    def __call__(self, x):
+        return (x @ self.w[...])[None]
+
+
+X = np.array([[1.0], [2.0], [-3.0]])  # mean square 14 / 3
+
+
+def test_the_loss_of_a_line_its_trace_and_its_gradients():
+    """No factor 1/2, a mean over inputs, a sum over outputs."""
+    line, y = Linear(2.0), np.array([1.0, 0.0, 0.0])
+    assert float(sharpness.loss(line, X, y)) == pytest.approx((1 + 16 + 36) / 3, rel=1e-12)
+    assert float(sharpness.trace(line, X, y).value) == pytest.approx(2 * 14 / 3, rel=1e-12)
+    np.testing.assert_allclose(sharpness.gradient_norms(line, X)["w"], [1, 4, 9], rtol=1e-12)
+
+
+def test_noise_moves_weights_by_sigma():
+    """The loss at w + sigma z is (sigma z)^2 times the mean square; z^2 has mean 1."""
+    sigmas = [0.5, 2.0]
+    found = sharpness.perturbed(
+        [Linear(1.0), Linear(1.0)], X, sigmas=sigmas, key=jax.random.key(0), draws=200
+    )
+    squares = found.losses / (14 / 3) / np.square(sigmas)[:, None]
+    np.testing.assert_allclose(squares[:, 0], squares[:, 1], rtol=1e-9)  # one draw for all sigmas
+    assert not np.allclose(squares[0], squares[1])  # and another for each function
+    assert abs(squares[:, 0].mean() - 1) < 4 * np.sqrt(2 / 400)
+    np.testing.assert_allclose(found.traces, 2 * 14 / 3, rtol=1e-12)
+    np.testing.assert_allclose(found.unperturbed, 2 * 14 / 3, rtol=1e-12)
+
+
+def test_the_excess_is_a_percentile_over_functions_of_means_over_draws():
+    traces = np.array([[[1.0, 3.0]], [[10.0, 20.0]], [[4.0, 4.0]]])
+    found = sharpness.Perturbed(np.ones(1), traces, np.array([1.0, 5.0, 7.0]), traces)
+    assert [found.excess(p).tolist() for p in (0, 50, 75, 100)] == [[-3], [1], [5.5], [10]]
+    assert found.excess().tolist() == [10]
+
+
+def test_hutchinsons_error_in_closed_form():
+    """H = 2 (1, 1; 1, 1) on x = (1, 1): z'Hz is 0 or 8, so that the mean says how many are which.
+
+    Each has the share m / 8 of eights, and the variance m (8 - m) n / (n - 1) of n draws.
+    """
+    one = np.ones((1, 2))
+    found = sharpness.hutchinson(Linear(0.0, 0.0), one, key=jax.random.key(1), draws=25)
+    m = float(found.value)
+    assert 0 < m < 8
+    assert float(found.stderr) == pytest.approx(np.sqrt(m * (8 - m) / 24), rel=1e-12)
+    assert found.groups["w"] == found.value
+    assert found.group_stderr["w"] == found.stderr
+    diagonal = sharpness.hutchinson(Linear(0.3), X, key=jax.random.key(1), draws=3)
+    assert float(diagonal.value) == pytest.approx(2 * 14 / 3, rel=1e-12)
+    assert float(diagonal.stderr) < 1e-12

@@ -82,7 +82,8 @@ def covering(
 ) -> float:
     """Return the bound on the generalisation gap that a covering number gives.
 
-        4 l sqrt(E / n) (1 + log(A sqrt(n / E))) + 2 A sqrt(log(1/delta) / 2n),  E = C log(d n T)
+        4 l sqrt(E / n) (1 + log(A sqrt(n / E))) + 2 A sqrt(log(1/delta) / 2n),
+        E = C log(d n T + 1)
 
     for a loss with Lipschitz constant `lipschitz` and values of at most A = `bounded`; the
     logarithm is left out where it is negative. The universal constant is taken to be 1.

@@ -206,3 +206,95 @@ def test_a_network_without_a_last_layer():
         compare.kernels(lambda width, rngs: Plain(rngs), kernel, X, **NETWORKS)
     with pytest.raises(ValueError, match="the ridge is above 0"):
         compare.last_layer(make, kernel, X, Y, TEST, ridge=0, **NETWORKS)
+
+
+# Closed forms ------------------------------------------------------------------------------------
+
+
+def test_squared_lengths_by_pairs_of_samples():
+    """And all three errors, leaving one sample out after the other."""
+    x = np.random.default_rng(3).normal(size=(5, 2))
+
+    def by_pairs(x):
+        n, middle = len(x), x.mean(0)
+        pairs = [x[i] @ x[j] for i in range(n) for j in range(n) if i != j]
+        spread = ((x - middle) ** 2).sum() / (n - 1)
+        return np.array([np.mean(pairs), spread, (x**2).sum() / n])
+
+    found = squares(x)
+    without = np.array([by_pairs(np.delete(x, i, 0)) for i in range(5)])
+    error = np.sqrt(4 / 5 * ((without - without.mean(0)) ** 2).sum(0))
+    for k, name in enumerate(("bias", "spread", "single")):
+        np.testing.assert_allclose(found[name], [by_pairs(x)[k], error[k]], rtol=1e-12)
+
+
+def test_curves_take_off_noise_and_divide_by_the_size_of_the_reference():
+    """Four samples around (3, 4) + (0.3, 0.4): distances are relative to 5."""
+    away = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]]) / 10
+    found = curves([8], [np.array([3.3, 4.4]) + away], np.array([3.0, 4.0]), noise=0.1)
+    plain = squares((np.array([0.3, 0.4]) + away) / 5)
+    for name, curve in found.items():
+        square, error = plain[name]
+        if name != "spread":
+            square -= 0.1 / 25
+            error = np.hypot(error, 2 * np.sqrt(max(square, 0) * 0.1 / 25) + 0.1 / 25)
+        assert curve.values[0] == pytest.approx(np.sqrt(max(square, 0)), rel=1e-9)
+        assert curve.resolved[0] == (square > 2 * error)
+        stderr = error / (2 * np.sqrt(square)) if square > 2 * error else (
+            np.sqrt(max(square, 0) + error) - np.sqrt(max(square, 0)))  # fmt: skip
+        assert curve.stderr[0] == pytest.approx(stderr, rel=1e-9)
+    assert found["spread"].values[0] == pytest.approx(np.sqrt(0.04 / 3) / 5, rel=1e-9)
+    some = np.array([[1.0, 0], [3, 1], [0, 2], [2, 2]])  # each sample has its reference, of size 5
+    own = curves([8], [some], [np.array([[3.0, 4], [5, 0], [0, 5], [4, 3]])])
+    assert own["single"].values[0] == pytest.approx(np.sqrt((20 + 5 + 9 + 5) / 4) / 5, rel=1e-9)
+
+
+def test_a_distance_is_resolved_from_two_errors_on():
+    from theorykit.networks.compare._gaps import curve
+
+    found = curve([8, 16], np.array([0.21, 0.19]), np.array([0.1, 0.1]))
+    assert found.resolved.tolist() == [True, False]
+    errors = [0.1 / (2 * np.sqrt(0.21)), np.sqrt(0.29) - np.sqrt(0.19)]
+    np.testing.assert_allclose(found.stderr, errors, rtol=1e-12)
+
+
+@pytest.mark.parametrize("flow", [True, False])
+def test_what_descent_adds_to_singular_and_small_kernels(flow):
+    """1 - (1 - rate k / P)^n of k = 3, over k; and rate n / P where k is 0."""
+    k, errors = np.diag([3.0, 0.0]), np.array([[2.0], [5.0]])
+    found = _linear.after(k, errors, rate=0.4, steps=7, flow=flow)
+    left = np.exp(-0.4 * 3 / 2 * 7) if flow else (1 - 0.4 * 3 / 2) ** 7
+    np.testing.assert_allclose(found, [[2 * (1 - left) / 3], [5 * 0.4 * 7 / 2]], rtol=1e-12)
+    assert _linear.fastest_rate(np.diag([3.0, 8.0])) == pytest.approx(2 / 8)
+
+
+def test_the_rate_that_is_taken_is_a_quarter_of_the_fastest():
+    """And rates lie strictly below 2 P over the largest eigenvalue."""
+    options = NETWORKS | {"widths": (8, 16), "seeds": 3, "batch": 3}
+    run = lambda rate: compare.gradient_descent(
+        make, kernel, X, Y, TEST, steps=(1,), learning_rate=rate, **options
+    )
+    fastest = 3 / np.linalg.eigvalsh(kernel(X).ntk)[-1]
+    assert run(None).learning_rates == pytest.approx((fastest / 4,), rel=1e-6)
+    assert run(1.99 * fastest).learning_rates == pytest.approx((1.99 * fastest,), rel=1e-12)
+    for rate in (2.01 * fastest, 0.0, -fastest):
+        with pytest.raises(ValueError, match="converges with a learning_rate"):
+            run(rate)
+
+
+def test_one_network_descends_by_the_mean_of_half_the_squared_error():
+    """A linear network's steps written out, of f - f_0 with two outputs."""
+
+    class Linear(nnx.Module):
+        def __init__(self):
+            self.w = nnx.Param(np.array([[1.0, -2.0], [0.5, 0.3]]))
+
+        def __call__(self, x):
+            return x @ self.w[...]
+
+    y = np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
+    found = compare.trained(Linear(), X, y, TEST, steps=4, learning_rate=0.3)
+    w = np.zeros((2, 2))
+    for _ in range(4):
+        w = w - 0.3 / 3 * X.T @ (X @ w - y)
+    np.testing.assert_allclose(found, TEST @ w, rtol=1e-5)

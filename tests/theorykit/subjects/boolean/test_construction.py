@@ -128,3 +128,50 @@ def test_bad_input(call, says):
     with pytest.raises(ValueError, match=r"\.$") as error:
         call()
     assert says in str(error.value)
+
+
+def test_leakages_and_scores_in_fractions():
+    """At T + 1 = 4 and scale 2 a member weighs 16: 2 of 4 leak 2 / (2 16 + 2), 1 of 4 3 / (16 + 3).
+
+    The scores are 2 log 4 + log(c / C)."""
+    design = boolean.transformer(boolean.parity(3, (0, 2))).design
+    assert design.leakages == pytest.approx((2 / 34, 3 / 19), rel=1e-12)
+    assert design.error == pytest.approx(3 / 19, rel=1e-12)
+    f = boolean.Parities(3, ((0, 1), (1, 2)), (1, 3))
+    design = boolean.transformer(f).design
+    assert design.leakages == pytest.approx((2 / 34, 2 / 18), rel=1e-12)
+    assert design.error == pytest.approx(4 * 2 / 18, rel=1e-12)
+    np.testing.assert_allclose(design.scores, np.log([16 / 4, 16 * 3 / 4]), rtol=1e-12)
+
+
+def test_squared_norms_in_whole_numbers():
+    """Degree 2, two sets, C = 4, scores of log 16 = l: thresholds squared are summed by hand."""
+    f = boolean.Parities(3, ((0, 1), (1, 2)), (1, 3))
+    l = np.log(16)
+    thresholds = [(4 * k + o) / 8 for k in range(3) for o in (-3, -1, 1, 3)]
+    assert boolean.squared_norms(f) == pytest.approx(
+        dict(
+            score1=4 * l**2, value1=1, mlp_in=12, bias=sum(t**2 for t in thresholds),
+            mlp_out=2 * 4 * 4**2, score2=np.log(4) ** 2 + np.log(12) ** 2, value2=16,
+        ),
+        rel=1e-12,
+    )  # fmt: skip
+
+
+def test_gradient_bounds_at_fixed_numbers():
+    """Of the same f: leak 1/9, p = (8/9)(1/4, 3/4), each of the two others 1/18."""
+    f = boolean.Parities(3, ((0, 1), (1, 2)), (1, 3))
+    w, p, leak, C2, n, d = np.log([4, 12]), np.array([2, 6]) / 9, 1 / 9, 16, 4, 2
+    hidden = sum(max(1 - (4 * k + o) / 8, 0) ** 2 for k in range(3) for o in (-3, -1, 1, 3))
+    steep, active = C2 * (2 * d * leak) ** 2, C2 * 2 * 4 * 4**2
+    spread = p @ w**2 - (p @ w) ** 2
+    assert boolean.gradient_bounds(f) == pytest.approx(
+        dict(
+            score1=steep * 2 * (1 / 16 + 1 / 16), value1=steep * (1 + 1 / n),
+            mlp_in=active, bias=active,
+            mlp_out=C2 * hidden * (1 + (w @ w) / 16 + spread / 4),
+            score2=2 * C2 * (6 / 9 / 4 + 1 / 16), value2=p @ p + 2 / 18**2 + 1,
+        ),
+        rel=1e-12,
+    )  # fmt: skip
+    assert boolean.trace_bound(f) == pytest.approx(2 * sum(boolean.gradient_bounds(f).values()))

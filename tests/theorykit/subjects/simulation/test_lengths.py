@@ -198,3 +198,110 @@ def test_counts_beyond_int64_products_are_exact():
 
 def test_rare_ones_end():
     assert len(simulation.chain(np.random.default_rng(0), 50, 1e-300, 0.5)) <= 50
+
+
+# By hand, in whole numbers and fractions ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("eps", "hard", "pairs"),
+    [
+        (0.1, 5, 11**2 + 7 * 10 + 2),
+        (0.1, 20, 16 * 20),
+        (0.4, 0, 32),  # 3.5^2 + 7 2.5 + 2 = 31.75, rounded up
+    ],
+)
+def test_the_length_bound_at_small_numbers(eps, hard, pairs):
+    """Delta (max((1/eps + 1)^2 + (S Delta + 1) / eps + 2, 16 hard) + 2) + tau + 1."""
+    assert simulation.length_bound(2, 3, 1, eps, hard) == 3 * (pairs + 2) + 2
+    assert simulation.length_bound(2, 3, 4, eps, hard) == 3 * (pairs + 2) + 5
+
+
+def test_the_share_error_at_small_numbers():
+    assert simulation.share_error(2, 3, 1, 0.5) == (10 * 2 * 3 + 15 * 2) * 0.5
+    assert simulation.share_error(2, 3, 0, 0.5) == (10 * 2 * 3 + 15) * 0.5
+
+
+def test_totals_are_shared_by_the_largest_remainders():
+    for weights, total, shares in (
+        ([1, 1, 2], 5, [1, 1, 3]),  # 1.25, 1.25, 2.5
+        ([3, 2, 2], 10, [4, 3, 3]),  # 4 2/7, 2 6/7, 2 6/7
+        ([0, 5, 1], 1, [0, 1, 0]),
+        ([0, 0], 0, [0, 0]),
+    ):
+        assert simulation.apportion(weights, total).tolist() == shares
+
+
+def test_the_training_length_of_one_layer_by_hand():
+    """|V E_a| = 10, no MLP, |U| = 1: both networks have sensitivity 10, and phi is 0 and 1/2."""
+    f = one_layer(np.diag([1.0, 3.0]), np.diag([10.0, 0.0]))
+    assert simulation.sensitivity(f) == 10
+    assert simulation.logit_margin(f) == 0.5
+    assert simulation.hard_length(f) == 2 ** ((1 + 1) * 2) + 1
+    small = 0.1 / (20 * (10 * 2 + 15 * 2))
+    assert simulation.training_length(f, f, 0.1).length == (
+        simulation.length_bound(2, 1, 1, small, 17)
+    )
+    assert simulation.length_bound(2, 1, 1, small, 17) == 10001**2 + 3 * 10000 + 2 + 2 + 2
+    # Where networks hardly move, the share error's own range decides: 1 / (8 S Delta).
+    still = one_layer(np.diag([1.0, 3.0]), np.zeros((2, 2)))
+    assert simulation.training_length(still, still, 0.1).length == (
+        simulation.length_bound(2, 1, 1, 1 / 16, 17)
+    )
+
+
+def test_the_average_length_counts_symbols_and_residues():
+    """Eq. (39) with a period of 2: pairs are S Delta = 4, and N has a factor Delta."""
+    f, g = pair(0, 1, 2)
+    eps, alpha = 0.2, [1.5, 0.5]
+    M = max(simulation.output_bound(f) + simulation.output_bound(g), 1)
+    root = mpmath.sqrt(eps)
+    gamma = min((mpmath.mpf("0.5") * root / (4**2 * 2 * M)) ** 2, mpmath.mpf("0.5"))
+    delta = root / (M * 4**2) * gamma
+    right = 2 * delta**-2 * mpmath.log(2 * 4 * M / root)
+    right = max(right, simulation.hard_length(f), simulation.hard_length(g))
+    assert simulation.average_length(f, g, eps, alpha).length == pytest.approx(float(right), 1e-8)
+
+
+def two_layers_by_hand():
+    """Return layers with norms |V1| = 2, |K1'Q1| = 1/4, |A1| |B1| = 6, |B1| |b1| = 15, tau = 1."""
+    unit = np.array([[1.0, 0.0]])
+    first = limit.Head(unit, 0.25 * unit, np.diag([2.0, 1.0]), limit.Local((0.5, 0.2)))
+    last = limit.Head(0.1 * unit, 0.5 * unit, np.diag([1.0, 3.0]))
+    zero = np.zeros(1, bool)
+    layers = (
+        limit.Layer((first,), 2 * unit, 3 * unit.T, np.array([-5.0]), zero),
+        limit.Layer((last,), 0.5 * unit, 4 * unit.T, np.zeros(1), zero),
+    )
+    return limit.Transformer(
+        ("a", "b"), np.array([[1.0, 0], [0, 0.5]]), np.zeros((1, 2)), layers,
+        np.array([[7.0, 0], [0, 2]]), None, None, "suffix",
+    )  # fmt: skip
+
+
+def test_the_constants_of_two_layers_by_hand():
+    f = two_layers_by_hand()
+    e = np.e  # exp(4 |K1'Q1|)
+    G, H, L = (1 + 2) * (1 + 6) + 15, (1 + 6) * (2 + 3) ** 2 * 2 * e, 2 * 2 * 2 * e * (1 + 6)
+    assert simulation.first_layer_constants(f) == pytest.approx((G, H, L), rel=1e-12)
+    printed = ((1 + 2) * 7, 7 * (1 + 1) * e, L)
+    assert simulation.first_layer_constants(f, printed=True) == pytest.approx(printed, rel=1e-12)
+    outer = (1 + 3) * (1 + 2) * 7 * (1 + 1) * 2
+    C = np.exp(0.01 * G**2 * 0.05) * outer * (1 + 2 * e) * 7
+    assert simulation.complexity(f, 0.01) == pytest.approx(C, rel=1e-12)
+    C = np.exp(0.01 * 21**2 * 0.05) * outer * 2 * e
+    assert simulation.complexity(f, 0.01, printed=True) == pytest.approx(C, rel=1e-12)
+
+
+def test_the_margin_of_two_layers_is_between_the_largest_two():
+    """Of 1, 0.5, 0.2 and 0."""
+    f = two_layers_by_hand()
+    assert simulation.positional_margin(f) == 0.5
+    head = f.layers[0].heads[0]
+    for values, margins in (((0.25, 1.5), (0.5, 0.5)), ((1.0, 1.0), (1.0, np.inf))):
+        first = dataclasses.replace(
+            f.layers[0], heads=(dataclasses.replace(head, phi=limit.Local(values)),)
+        )
+        t = dataclasses.replace(f, layers=(first, f.layers[1]))
+        assert simulation.positional_margin(t) == margins[0]
+        assert simulation.positional_margin(t, zero=False) == margins[1]
