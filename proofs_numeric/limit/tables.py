@@ -54,6 +54,7 @@ def up_to(most=10):
     falls="wording",
     consequence="The words and the pattern after them define different languages; the proofs fit "
     "the words.",
+    mathematics=True,
 )
 def tomita3():
     """Tomita 3 in words is the language without substrings 0 1^(2n+1) 0^(2m+1) 1, "i.e.".
