@@ -511,7 +511,7 @@ def first_operands(longest):
         jax.vmap(lambda key, n: task.padded(key, n, longest)[0]),
         compiler_options={"xla_backend_optimization_level": 0},
     )
-    found = {n: set() for n in lengths.tolist()}
+    found: dict[int, set[int]] = {n: set() for n in lengths.tolist()}
     for n, row in zip(lengths.tolist(), np.asarray(draw(keys, lengths)).tolist(), strict=True):
         found[n].add(row.index(plus) - 1)
     return found
