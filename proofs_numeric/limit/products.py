@@ -289,7 +289,7 @@ def member(case):
 
 
 MEMBERS = [
-    *(("translated", name) for name in COMPILED), *(("naive", name) for name in COMPILED),
+    *(("translated", name) for name in COMPILED), *(("naive", name) for name in COMPILED[:2]),
     ("product", (np.eye(4),)), ("product", (SHIFT,)), ("product", (LONELY,)),
     ("product", (ASYMMETRIC,)), ("product", (ASYMMETRIC.T,)), ("product", (np.eye(4), True)),
     ("product", (LONELY, True)),
