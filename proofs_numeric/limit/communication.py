@@ -84,6 +84,7 @@ def sums(N):
     falls="statement",
     consequence="Theorem 12 holds for compiled programs; for Limit Transformers in general "
     "Corollary 13 loses this proof.",
+    mathematics=True,
 )
 def communication():
     """Two layers of uniform attention need at least N / (3 log N) bits.
@@ -205,6 +206,7 @@ def free_pairs(M):
     "of each does not save it, since rounding a product of activations separates many keys.",
     unrepaired="No class of Limit Transformers beyond compiled programs is known for which it "
     "holds.",
+    mathematics=True,
 )
 def thresholds():
     """Nor is it a matter of exact sums: rounded logits alone make N / 20 bits necessary.

@@ -268,7 +268,7 @@ def stored(text, name):
     p = crasp.parse(f"alphabet: a b\n{text}")
     compiled = crasp.compile(p)
     dimension = compiled.places[name].dimension
-    found: dict = {}
+    found: dict[str, list] = {}
     for n in range(1, 6):
         strings = words("ab", n)
         last = limit.exact(compiled.transformer, strings).layers[-1].fractions()

@@ -238,7 +238,8 @@ def offset_variance():
 def trained_heads():
     """The head that learned binary majority has an offset variance below 0.5.
 
-    The paper's Figure 7 has all but one head of five networks in that range. Control: if it were 0.6.
+    The paper's Figure 7 has all but one head of five networks in that range. Control: if it
+    were 0.6.
     """
 
     def measure(key, progress):

@@ -37,7 +37,18 @@ def inexpressible(language, cases, **options):
     """Return the construction for one language; its control says that two blocks are enough."""
     build = refuted(language, **options)
     short = lambda found: is_wrong(language)(found) and len(found[1].string) <= 2
-    return dict(build=build, has=is_wrong(language), cases=range(cases), control=dict(has=short))
+    return dict(
+        build=build, has=is_wrong(language), telling=varies, cases=range(cases),
+        control=dict(has=short),
+    )  # fmt: skip
+
+
+def varies(found):
+    """Whether the program is not constant on some short strings: one that is errs soon."""
+    p, _ = found
+    letters = [a for a in p.alphabet if a != "e"]
+    strings = [*words(letters, *range(3)), letters[0] * 3, letters[-1] * 4]
+    return len({crasp.interpreted(p, w) for w in strings}) > 1
 
 
 @claim(

@@ -289,7 +289,7 @@ def member(case):
 
 
 MEMBERS = [
-    *(("translated", name) for name in COMPILED), *(("naive", name) for name in COMPILED),
+    *(("translated", name) for name in COMPILED), *(("naive", name) for name in COMPILED[:2]),
     ("product", (np.eye(4),)), ("product", (SHIFT,)), ("product", (LONELY,)),
     ("product", (ASYMMETRIC,)), ("product", (ASYMMETRIC.T,)), ("product", (np.eye(4), True)),
     ("product", (LONELY, True)),
@@ -378,7 +378,7 @@ def invariant_sequences(A, vectors, length):
     All of that length whose products are not all equal, but for that of the first and the last.
     """
     form = {(u, v): int(np.array(u) @ A @ np.array(v)) for u in vectors for v in vectors}
-    found: list = [(v,) for v in vectors]
+    found: list[tuple] = [(v,) for v in vectors]
     for _ in range(length - 1):
         longer = [(*p, v) for p in found for v in vectors]
         found = [

@@ -30,7 +30,7 @@ def against(right, program, longest, where=lambda w: True):
 # Definition 8 ------------------------------------------------------------------------------------
 
 
-SEEDS = [1, 3, 6, 12, 13]
+SEEDS = [1, 3, 6, 12]
 """Seeds of random programs that are not constant on strings of length 5."""
 
 

@@ -299,7 +299,7 @@ def regularizer_at_start():
     return expectation(
         statistic=statistic,
         value=np.array([term_of(4, 4), term_of(8, 8)]),
-        replicates=48,
+        replicates=32,
         vectorize=False,
         control=dict(value=np.array([term_of(4, 4), term_of(8, 4)])),
     )

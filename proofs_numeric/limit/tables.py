@@ -54,6 +54,7 @@ def up_to(most=10):
     falls="wording",
     consequence="The words and the pattern after them define different languages; the proofs fit "
     "the words.",
+    mathematics=True,
 )
 def tomita3():
     """Tomita 3 in words is the language without substrings 0 1^(2n+1) 0^(2m+1) 1, "i.e.".
@@ -510,7 +511,7 @@ def first_operands(longest):
         jax.vmap(lambda key, n: task.padded(key, n, longest)[0]),
         compiler_options={"xla_backend_optimization_level": 0},
     )
-    found: dict = {n: set() for n in lengths.tolist()}
+    found: dict[int, set[int]] = {n: set() for n in lengths.tolist()}
     for n, row in zip(lengths.tolist(), np.asarray(draw(keys, lengths)).tolist(), strict=True):
         found[n].add(row.index(plus) - 1)
     return found
