@@ -200,7 +200,7 @@ def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
     T = whole("T", T)
     affordable("an input", T, MOST, "bits")
-    instance("positions", positions, Iterable | None, "None, or positions 0 ... T - 1")
+    instance("positions", positions, (Iterable, type(None)), "None, or positions 0 ... T - 1")
     return Parities(T, (tuple(range(T) if positions is None else positions),), (1.0,))
 
 

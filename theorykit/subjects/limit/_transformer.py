@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int, Real
 
 from theorykit.common.arguments import (
+    affordable,
     as_alphabet,
     as_array,
     flag,
@@ -26,6 +27,7 @@ from theorykit.common.arguments import (
     one_of,
     reals,
     shown,
+    size,
     whole,
 )
 
@@ -273,6 +275,12 @@ class Transformer:
 
     def encodings(self, length: int, offset: int = 0) -> Float[np.ndarray, "{length} d"]:
         """Return p_(1 + offset) ... p_(length + offset)."""
+        length, offset = size("length", length, 0), size("offset", offset, 0)
+        affordable("these encodings", length * self.width, 2**30)
+        if self.context is not None and length + offset > self.context:
+            raise ValueError(
+                f"{length} symbols at offset {offset} exceed the context of {self.context}."
+            )
         places = np.arange(offset, offset + length)
         return self.positions[places if self.context is not None else places % len(self.positions)]
 
@@ -282,8 +290,7 @@ def fractional_bits(array: Float[np.ndarray, "..."]) -> int:
 
     **Raises:** `ValueError` for an entry that is not finite.
     """
-    if not np.isfinite(array).all():
-        raise ValueError("parameters are finite numbers.")
+    array = reals("array", array)
     below = [Fraction(float(v)).denominator.bit_length() - 1 for v in np.unique(array)]
     return max(below, default=0)
 
@@ -301,7 +308,8 @@ def mlp(
     Bool[np.ndarray, " m"],
 ]:
     """Return A, B, b and heaviside of a layer of width d from its hidden units."""
-    m = len(units)
+    d, m = size("d", d), len(instance("units", units, tuple | list, "hidden units, in a list"))
+    affordable("this layer", 2 * d * m, 2**28)
     A, B, b = np.zeros((m, d)), np.zeros((d, m)), np.zeros(m)
     heaviside = np.zeros(m, bool)
     for k, (reads, bias, step, writes) in enumerate(units):
