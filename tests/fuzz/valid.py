@@ -26,6 +26,7 @@ from theorykit import (
     pacbayes,
     simulation,
     tasks,
+    templates,
     training,
 )
 
@@ -38,6 +39,8 @@ file = lambda: str(Path(tempfile.mkdtemp()) / "file.json")
 XOR = boolean.Parities(3, ((0, 1), (1, 2)), (1.0, 2.0))
 PROGRAM = crasp.parse(crasp.source("contains_ab"))
 LANGUAGE = tasks.RegularLanguage("ab", "(ab)*", "ab")
+TEMPLATES = templates.templates("αα -> +1", "αβ -> -1")
+DRAWN = templates.Distribution(TEMPLATES, 4)
 one_layer = functools.cache(lambda seed=0: simulation.random_one_layer(
     np.random.default_rng(seed), "ab", 1, 1))  # fmt: skip
 two_layers = functools.cache(lambda seed=0: simulation.random_two_layers(
@@ -88,6 +91,23 @@ EXAMPLES = {
             pacbayes.Layer(np.eye(2), np.eye(2), np.eye(2))], readout=array(2),
         **{"perturbation=": array(3), "sigmas=": lambda: np.array([0.1, 0.2, 0.3]),
            "weights=": lambda: np.array([0.5, 1.0]), "draws=": value(4)},
+    ),
+    "sharpness": dict(
+        network=mlp, x=array(3, 2), y=array(3, 2), key=key, sigmas=lambda: np.array([0.1, 0.2]),
+        networks=mlp, **{"draws=": value(2)},
+    ),
+    "templates": dict(
+        z=value("αβa"), x=value("xya"), s=value({"α": "x", "β": "y"}), other=value("αβb"),
+        text=value("αβa"), texts=value(("αα", "αβ")), templates=lambda: TEMPLATES,
+        found=lambda: TEMPLATES, symbols=value(4), label=value(1.0), key=key, n=value(3),
+        names=value(("α", "β")), alphabet=value("xyz"), train=value(DRAWN),
+        test=lambda: DRAWN.held_out(4), substitutions=lambda: {
+            "αβ": templates.uniform_maps(("α", "β"), "xyz")},
+        **{"Template()": dict(symbols=value(("α", "b"))), "weights=": value((0.5, 0.5)),
+           "alphabet=": value("xyz")},
+    ),
+    "templates.families": dict(
+        k=value(3), count=value(2), length=value(3), **{"labels=": value((1.0, -1.0))},
     ),
     "simulation": dict(
         f=one_layer, g=functools.partial(one_layer, 1), weights=value([1, 2]), total=value(9),
@@ -144,8 +164,11 @@ EXAMPLES = {
         transformer=limited, strings=value(["01", "11"]), string=value("01"),
         x=lambda: np.array([0, 1, 2]), array=array(3), n=value(3), symbols=value(2), order=value(2),
         beta=value(4.0), d=value(2), period=value(2), omega=value(2.0), context=value(6),
-        alphabet=value(("$", "a")), E=lambda: np.eye(2), positions=lambda: np.zeros((1, 2)),
-        layers=value(()), U=lambda: np.eye(2), l=value(1), h=value(1), first=value(()),
+        alphabet=value(("$", "a")), E=array(2, 3), positions=lambda: np.zeros((1, 3)),
+        layers=lambda: limited().layers, heads=lambda: limited().layers[0].heads,
+        K=array(2, 3), Q=array(2, 3), V=array(3, 3), phi=value(None), A=array(2, 3), B=array(3, 2),
+        b=array(2), heaviside=lambda: np.array([True, False]),
+        U=array(2, 3), l=value(1), h=value(1), first=value(()),
         second=value(()), path=value(()), v=array(2, 3), w=array(2, 3), length=value(3),
         j=lambda: np.array([1]), i=lambda: np.array([2]), values=value((1.0, 2.0)),
         **{"to_limit()": dict(transformer=lambda: limit.to_finite(shiftless(), 5)),
@@ -241,6 +264,8 @@ INSTANCES = {
     crasp.Integer: lambda: crasp.Integer(1),
     limit.Local: lambda: limit.Local((1.0, 2.0)),
     limit.Transformer: limited,
+    templates.Distribution: value(DRAWN),
+    templates.Template: lambda: TEMPLATES[0],
     tasks.Majority: tasks.Majority,
     tasks.RegularLanguage: value(LANGUAGE),
     tasks.SimpleTask: tasks.SimpleTask,

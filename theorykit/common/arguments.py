@@ -115,6 +115,66 @@ def as_array(name: str, value: Any, kinds: str = "buif") -> Any:
     return array
 
 
+def reals(name: str, value: Any) -> Any:
+    """Return an array of finite real numbers, float64.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    array = np.asarray(as_array(name, value), float)
+    finite(name, array)
+    return array
+
+
+def integers(name: str, value: Any) -> Any:
+    """Return an array of integers, int64; an empty one may have any dtype.
+
+    **Raises:** `ValueError` for anything else, 0.5 and 2^63 included.
+    """
+    array = np.asarray(as_array(name, value))
+    if array.size and (array.dtype.kind not in "iu" or array.max() > 2**63 - 1):
+        raise ValueError(f"{name} is an array of integers, got {shown(value)}.")
+    return array.astype(np.int64)
+
+
+def as_floating(name: str, value: Any) -> Any:
+    """Return a dtype of floating numbers, JAX's default one for None.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    import jax.numpy as jnp
+
+    try:
+        dtype = jnp.result_type(float) if value is None else jnp.dtype(value)
+        if jnp.issubdtype(dtype, jnp.floating):
+            return dtype
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} is a floating dtype such as jnp.float32, got {shown(value)}.")
+
+
+def as_rng(rng: Any) -> np.random.Generator:
+    """Return numpy's source of random numbers.
+
+    **Raises:** `ValueError` for anything else, a seed included.
+    """
+    what = "a numpy Generator, as np.random.default_rng(seed) makes one"
+    return instance("rng", rng, np.random.Generator, what)
+
+
+def as_alphabet(value: Any) -> tuple[str, ...]:
+    """Return the symbols of an alphabet: different, and each is text.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    symbols = tuple(value) if isinstance(value, str | tuple | list) else ()
+    named = all(isinstance(s, str) and s for s in symbols)
+    if not symbols or not named or len(set(symbols)) < len(symbols):
+        raise ValueError(
+            f"an alphabet is different symbols, each of them text, got {shown(value)}."
+        )
+    return symbols
+
+
 def number(name: str, value: Any, what: str, fits: Callable[[float], bool]) -> float:
     """Return a finite real number that fits, such as "a positive number".
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
-from theorykit.common.arguments import finite, number, shown, whole
+from theorykit.common.arguments import as_array, finite, number, shown, size
 from theorykit.common.keys import as_key
 
 __all__ = [
@@ -96,7 +96,7 @@ def hutchinson(
     Arguments as for `trace`; `key`: a JAX key, or a seed; `draws`, how many z, at least 2. Costs a
     Hessian-vector product each.
     """
-    problem, draws = _Problem(network, x, y), whole("draws", draws, 2)
+    problem, draws = _Problem(network, x, y), size("draws", draws, 2)
     p, key = problem, as_key(key)
     samples = _hutchinson(p.graph, p.names, draws, p.weights, p.rest, p.x, p.y, key)
     error = lambda v: jnp.std(v, ddof=1) / math.sqrt(draws)
@@ -132,13 +132,10 @@ def perturbed(
 
     **Raises:** `ValueError` for no network, a sigma at or below 0, and as `trace`.
     """
-    try:
-        mesh = np.atleast_1d(np.asarray(sigmas, float))
-    except (TypeError, ValueError):
-        mesh = np.zeros(0)
+    mesh = np.atleast_1d(np.asarray(as_array("sigmas", sigmas), float))
     if mesh.ndim != 1 or not mesh.size or not (np.isfinite(mesh) & (mesh > 0)).all():
         raise ValueError(f"sigmas are positive numbers, got {shown(sigmas)}.")
-    draws, key = whole("draws", draws), as_key(key)
+    draws, key = size("draws", draws), as_key(key)
     several = list(networks) if isinstance(networks, list | tuple) else [networks]
     if not several:
         raise ValueError("networks is one network or more, got none.")
@@ -171,7 +168,7 @@ class _Problem:
         if not isinstance(network, nnx.Module):
             raise ValueError(f"network is an nnx.Module, got {type(network).__name__}.")
         self.graph, self.weights, self.rest = nnx.split(network, nnx.Param, ...)
-        self.x = jnp.asarray(x)
+        self.x = jnp.asarray(as_array("x", x))
         if self.x.ndim < 1 or not len(self.x):
             raise ValueError(f"x holds inputs along its first axis, got shape {self.x.shape}.")
         paths = jax.tree_util.tree_leaves_with_path(self.weights)
@@ -187,6 +184,7 @@ class _Problem:
         if y is None:
             self.y = _forward(self.graph, self.weights, self.rest, self.x)
         else:
+            y = as_array("y", y)
             _refuse("y", y)
             self.y = jnp.asarray(y)
             if self.y.shape not in (shape, shape[:1]) or math.prod(shape) != self.y.size:

@@ -116,7 +116,7 @@ def test_seeds_are_keys(data):
             lambda x: sharpness.perturbed([], x, sigmas=[0.1], key=0),
             "network or more, got none",
         ),
-        (lambda x: sharpness.perturbed(Small(), x, sigmas="a", key=0), "positive numbers, got 'a'"),
+        (lambda x: sharpness.perturbed(Small(), x, sigmas="a", key=0), "real numbers, got 'a'"),
         (lambda x: sharpness.perturbed(Small(), x, sigmas=[np.nan], key=0), "positive numbers"),
         (lambda x: sharpness.hutchinson(Small(), x, key=-1), "a number from 0 to"),
         (lambda x: sharpness.hutchinson(Small(), x, key="a"), "a number from 0 to"),

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jax import random
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from theorykit.common.arguments import size
 from theorykit.networks.tasks._base import Sample
-from theorykit.networks.tasks._lengths import AnyLength
+from theorykit.networks.tasks._lengths import AnyLength, span
 
 Count = Int[Array, ""] | int
 """A number of tokens, which may be traced."""
@@ -229,10 +230,7 @@ class _Numbers(Algorithmic):
     vocabulary: int = 150
 
     def __post_init__(self):
-        if self.vocabulary < 1:
-            raise ValueError(
-                f"{type(self).__name__} needs a vocabulary of 1 or more, not {self.vocabulary}."
-            )
+        size("vocabulary", self.vocabulary)
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -241,6 +239,7 @@ class _Numbers(Algorithmic):
 
     def lengths(self, low: int, high: int) -> list[int]:
         """Return the lengths up to the vocabulary."""
+        low, high = span(low, high)
         return super().lengths(low, min(high, self.vocabulary))
 
     def most(self, length: int) -> int:

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import instance, size, whole
+from theorykit.common.keys import as_key
 
 
 class Sample(NamedTuple):
@@ -22,6 +23,10 @@ class Sample(NamedTuple):
     x: Any
     target: Array
     weight: Array
+
+
+FAR = 10**18
+"""The largest length that is asked about."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +56,13 @@ class Task(abc.ABC):
 
         **Raises:** `ValueError` for a length that the task does not have.
         """
+        length = size("a length", length, 0)
         self.check(length)
-        return self.draw(key, length)
+        return self.draw(as_key(key), length)
 
     def check(self, length: int) -> None:
         """Raise a `ValueError` if there are no examples of this length."""
-        whole("a length", length, 0)
+        whole("a length", length, 0, FAR)
         if length < self.smallest:
             raise ValueError(
                 f"{type(self).__name__} needs a length of {self.smallest} or more, not {length}."
@@ -116,6 +122,7 @@ def regression(
     **Raises:** `ValueError` for a count below 1, a length that the task does not have, or a task
     without a `problem`.
     """
+    instance("task", task, Task, "a task, an object and no class")
+    key, count, length = as_key(key), size("count", count), size("a length", length, 0)
     task.check(length)
-    whole("count", count)
     return jax.vmap(lambda k: task.problem(k, length))(jax.random.split(key, count))

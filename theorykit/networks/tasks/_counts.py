@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import random
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import positive, whole
 from theorykit.networks.tasks._base import Sample, Task
 
 
@@ -89,8 +89,7 @@ class SimpleTask(PrefixTask):
     smallest = 1
 
     def __post_init__(self):
-        if not (self.omega > 0 and math.isfinite(self.omega)):
-            raise ValueError(f"omega is a positive number, not {self.omega}.")
+        object.__setattr__(self, "omega", positive("omega", self.omega))
 
     @property
     def symbols(self) -> int:

@@ -6,14 +6,13 @@ several optima is right; that is decided here, with options where there was a ch
 """
 
 import dataclasses
-import math
 from typing import Any
 
 import jax.numpy as jnp
 from jax import random
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import flag, one_of, positive, size
 from theorykit.networks.tasks import _graphs
 from theorykit.networks.tasks._base import Sample, Task
 
@@ -45,21 +44,17 @@ class Geometric(Task):
 
     def __post_init__(self):
         name = type(self).__name__
-        whole("dimension", self.dimension)
-        whole("max_nodes", self.max_nodes)
-        if self.encoding not in ("coordinates", "adjacency"):
-            raise ValueError(
-                f"{name} has the encodings 'coordinates' and 'adjacency', not {self.encoding!r}."
-            )
+        size("dimension", self.dimension)
+        size("max_nodes", self.max_nodes)
+        one_of("encoding", self.encoding, ("coordinates", "adjacency"))
+        flag("shared_mark", self.shared_mark)
         if self.degree is None and self.dimension not in CRITICAL:
             raise ValueError(
                 f"{name} knows a critical degree in dimensions 2 and 3 only; give a degree in "
                 f"dimension {self.dimension}."
             )
-        if not 0 < self.expected_degree < math.inf:
-            raise ValueError(
-                f"{name} needs a positive degree (there are no edges otherwise), not {self.degree}."
-            )
+        if self.degree is not None:
+            positive("degree", self.degree)
         if self.max_nodes < self.smallest + 2:
             raise ValueError(f"{name} needs max_nodes of 4 or more, not {self.max_nodes}.")
 
@@ -144,8 +139,7 @@ class ShortestPath(Geometric):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.ties not in ("first", "all"):
-            raise ValueError(f"ShortestPath has the ties 'first' and 'all', not {self.ties!r}.")
+        one_of("ties", self.ties, ("first", "all"))
 
     def distance(self, key: PRNGKeyArray, length: int) -> Int[Array, ""]:
         """Return the number of edges from source to target, -1 without a path."""

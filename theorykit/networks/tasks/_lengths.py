@@ -4,11 +4,23 @@ import abc
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import random
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from theorykit.networks.tasks._base import Sample, Task
+from theorykit.common.arguments import affordable, as_array, instance, number, size, whole
+from theorykit.networks.tasks._base import FAR, Sample, Task
+
+
+def span(low: int, high: int) -> tuple[int, int]:
+    """Return the ends of a span of lengths; the lower one may be below 0.
+
+    **Raises:** `ValueError` for other numbers, or for more than 2^24 lengths.
+    """
+    low, high = whole("low", low, -FAR, FAR), whole("high", high, -FAR, FAR)
+    affordable("a list of lengths", high - max(low, 0), 2**24, "lengths")
+    return low, high
 
 
 class AnyLength(Task):
@@ -28,6 +40,7 @@ class AnyLength(Task):
 
     def lengths(self, low: int, high: int) -> list[int]:
         """Return the lengths from `low` to `high` that have examples."""
+        low, high = span(low, high)
         return list(range(max(low, self.smallest), high + 1))
 
     def check(self, length: int) -> None:
@@ -57,6 +70,12 @@ class LengthBins(Task):
     width: int = 50
     places: int | None = None
 
+    def __post_init__(self):
+        instance("task", self.task, AnyLength, "a task of any length, such as Majority()")
+        size("width", self.width)
+        if self.places is not None:
+            size("places", self.places)
+
     @property
     def options(self) -> dict[str, Any]:
         """What `nets.Transformer` needs for the task."""
@@ -68,7 +87,8 @@ class LengthBins(Task):
 
     def check(self, length: int) -> None:
         """Raise a `ValueError` if the bin is empty or its examples have no room."""
-        if length < 1 or not self.task.lengths(length - self.width + 1, length):
+        whole("a length", length, 1, FAR)
+        if not self.task.lengths(length - self.width + 1, length):
             raise ValueError(
                 f"there are no examples of {self.task!r} at lengths {length - self.width + 1} to "
                 f"{length}."
@@ -100,5 +120,12 @@ def placed(sample: Sample, places: int, u: Float[Array, ""]) -> Sample:
 
     **Arguments:** `u`: a uniform number, to choose among them.
     """
-    used = len(sample.weight) - jnp.argmax(sample.weight[::-1] > 0)
+    instance("sample", sample, Sample, "a tasks.Sample")
+    places, weight = size("places", places), as_array("the sample's weight", sample.weight, "biuf")
+    if not isinstance(u, jax.core.Tracer):
+        u = number("u", as_array("u", u), "a number from 0 to 1", lambda v: 0 <= v <= 1)
+    if weight.ndim != 1:
+        raise ValueError(f"a sample has a weight for each token, got shape {weight.shape}.")
+    weight = jnp.asarray(weight)
+    used = len(weight) - jnp.argmax(weight[::-1] > 0)
     return sample._replace(x=(sample.x, (u * (places - used + 1)).astype(int)))

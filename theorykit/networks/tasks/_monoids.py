@@ -1,5 +1,6 @@
 """What the syntactic monoid of a regular language says about it: star-free, in AC0."""
 
+from theorykit.common.arguments import instance
 from theorykit.networks.tasks._regular import RegularLanguage
 
 Element = tuple[int, ...]
@@ -49,6 +50,7 @@ def in_ac0(language: RegularLanguage) -> bool:
 
 
 def _letters(language: RegularLanguage) -> list[Element]:
+    instance("language", language, RegularLanguage, "a tasks.RegularLanguage")
     return [tuple(column) for column in language.automaton.follow.T.tolist()]
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -12,9 +12,17 @@ import numpy as np
 from jax import random
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from theorykit.common.arguments import affordable, as_strings, instance, listed
+from theorykit.common.arguments import (
+    affordable,
+    as_strings,
+    flag,
+    instance,
+    integers,
+    listed,
+    numbered,
+)
 from theorykit.networks.tasks._base import Sample
-from theorykit.networks.tasks._lengths import AnyLength
+from theorykit.networks.tasks._lengths import AnyLength, span
 
 END = "EOS"
 OPERATORS = "|*+?&^.(){} "
@@ -67,6 +75,7 @@ class RegularLanguage(AnyLength):
     def __post_init__(self):
         for what in ("name", "pattern", "alphabet"):
             instance(what, getattr(self, what), str, "text")
+        flag("complement", self.complement)
         symbols = tuple(self.alphabet)
         if not symbols or len(set(symbols)) < len(symbols) or set(symbols) & set(OPERATORS):
             raise ValueError(
@@ -123,7 +132,7 @@ class RegularLanguage(AnyLength):
         """Return whether a word is in the language; of a list of words, an array (words,)."""
         if isinstance(words, str):
             return bool(self.accepts([words])[0])
-        words = ["".join(word) for word in as_strings(words)]
+        words = [self._text(word) for word in as_strings(words)]
         lengths = np.array([len(word) for word in words])
         inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(inside.shape, int)
@@ -150,7 +159,7 @@ class RegularLanguage(AnyLength):
 
     def ids(self, word: str) -> np.ndarray:
         """Return the numbers of a word's symbols in the alphabet."""
-        codes = np.frombuffer(word.encode("utf-32-le"), np.uint32)
+        codes = np.frombuffer(self._text(word).encode("utf-32-le"), np.uint32)
         symbols = np.frombuffer(self.alphabet.encode("utf-32-le"), np.uint32)
         order = np.argsort(symbols)
         place = np.minimum(np.searchsorted(symbols[order], codes), len(symbols) - 1)
@@ -161,9 +170,19 @@ class RegularLanguage(AnyLength):
             )
         return order[place]
 
-    def word(self, ids: Iterable[int]) -> str:
+    def word(self, ids: Sequence[int] | Int[np.ndarray | Array, " symbols"]) -> str:
         """Return the word of symbol numbers, without SOS."""
-        return "".join(self.alphabet[i] for i in ids if i < len(self.alphabet))
+        ids = integers("ids", ids)
+        numbered(ids, len(self.alphabet) + 1)
+        if ids.ndim != 1:
+            raise ValueError(f"ids are a row of numbers, got an array of shape {ids.shape}.")
+        return "".join(self.alphabet[i] for i in ids.tolist() if i < len(self.alphabet))
+
+    def _text(self, word: Sequence[str]) -> str:
+        """Return a word as text."""
+        if isinstance(word, tuple | list) and all(isinstance(s, str) for s in word):
+            return "".join(word)
+        return instance("a word", word, str, "text or a tuple of symbols")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -181,6 +200,7 @@ class RegularLanguage(AnyLength):
 
     def lengths(self, low: int, high: int) -> list[int]:
         """Return the lengths from `low` to `high` that have words."""
+        low, high = span(low, high)
         within, seen = frozenset({0}), dict[frozenset[int], int]()
         has: list[bool] = []
         while within not in seen and len(has) <= high:

@@ -8,6 +8,10 @@ from theorykit.subjects.boolean._functions import Parities
 from theorykit.subjects.boolean._lookup import thresholds
 
 
+def _design(f: Parities, T: int | None, scale: float) -> Design:
+    return Design(f, getattr(f, "T", 1) if T is None else T, scale)
+
+
 def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) -> dict[str, float]:
     """Return the squared Frobenius norm of each block of `transformer(f, T, scale=scale)`.
 
@@ -15,10 +19,10 @@ def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) ->
     thresholds, (d + 1) (2 (2 d + 1) / (3 d) + 5 / (4 d^2)); F2 16 d^2 (floor(d / 2) + 1);
     W2 sum_i (l + log p_i)^2; v2 C^2. As Theorem 10, whose formulas were rebuilt.
     """
-    design = Design(f, f.T if T is None else T, scale)
+    design = _design(f, T, scale)
     d, s = f.degree, len(f.sets)
     return dict(
-        score1=design.strength**2 * s * d,
+        score1=design.strength * design.strength * s * d,
         value1=1.0,
         mlp_in=4.0 * (d + 1),
         bias=float((d + 1) * (Fraction(2 * (2 * d + 1), 3 * d) + Fraction(5, 4 * d * d))),
@@ -35,7 +39,7 @@ def gradient_bounds(f: Parities, T: int | None = None, *, scale: float = SCALE) 
     move the second attention's scores, and so grow with log T; and what leaks to the positions
     beyond s, so that the blocks of the first attention are small, not zero.
     """
-    design = Design(f, f.T if T is None else T, scale)
+    design = _design(f, T, scale)
     d, s, n, C2 = f.degree, len(f.sets), design.T + 1, design.total * design.total
     leak, w = design.leakages[1], design.scores
     p = (1 - leak) * design.coefficients / design.total

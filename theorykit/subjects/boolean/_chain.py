@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from theorykit.common.arguments import affordable, whole
+from theorykit.common.arguments import affordable, as_array, whole
 from theorykit.subjects.boolean._design import leakage, positive
 from theorykit.subjects.boolean._lookup import slopes, thresholds
 from theorykit.subjects.boolean._network import Bits, Transformer
@@ -54,7 +54,7 @@ class ParityChain(Transformer):
 
     def tokens(self, x: Bits) -> Float[Array, "positions {self.T}+1"]:
         """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""
-        x, codes = jnp.asarray(x), self.encodings[...]
+        x, codes = jnp.asarray(as_array("a sequence", x)), self.encodings[...]
         if x.ndim != 1:
             raise ValueError(f"one sequence is a row of bits, got shape {x.shape}; vmap many.")
         codes = codes[jnp.arange(x.shape[0]) % self.T]
@@ -66,7 +66,7 @@ class ParityChain(Transformer):
 
     def __call__(self, x: Bits) -> Int[Array, " {self.T}"]:
         """Return the chain (T,) of an input of T bits: each answer is rounded and appended."""
-        x = jnp.asarray(x)
+        x = jnp.asarray(as_array("an input", x))
         self.refuse_other_lengths(x)
         refuse_other_than_bits(x)
         sequence = jnp.append(x.astype(int), 0)

@@ -24,6 +24,7 @@ class Construction(Transformer):
 
     def __init__(self, design: Design, encodings: Float[np.ndarray, "codes r"] | None, dtype: Any):
         """Set all weights."""
+        instance("design", design, Design, "a boolean.Design")
         f, T, d = design.f, design.T, design.f.degree
         super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype, rngs=None)
         self.scale, self.projected = float(design.scale), design.projected

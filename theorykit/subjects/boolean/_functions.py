@@ -8,7 +8,16 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Float64, Int, Int64, Shaped
 
-from theorykit.common.arguments import affordable, finite, instance, number, shown, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    finite,
+    instance,
+    number,
+    one_of,
+    reals,
+    whole,
+)
 from theorykit.subjects.boolean._walsh import (
     bits,
     refuse_other_than_bits,
@@ -114,10 +123,10 @@ def expansion(table: Table, tol: float = 1e-9) -> Parities:
     not at least 0.
     """
     at_least_0(tol)
-    table = np.asarray(table)
+    table = reals("a table", table)
     T = variables(table)
-    if table.ndim != 1 or not np.isfinite(table).all():
-        raise ValueError("a table is one row of finite numbers.")
+    if table.ndim != 1:
+        raise ValueError(f"a table is one row of finite numbers, got shape {table.shape}.")
     with np.errstate(over="ignore", invalid="ignore"):
         c = 2 * spectrum(table)
     finite("2^T times the coefficients of a table", c)
@@ -138,9 +147,8 @@ def spectrum(
     """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
     import jax
 
-    if np.iscomplexobj(table):
-        raise ValueError("a table holds real numbers; these are complex.")
-    table = np.asarray(table, np.float64)
+    table = np.asarray(as_array("a table", table), np.float64)
+    variables(table)
     with jax.enable_x64(True):
         found = walsh_hadamard(table)
     return np.array(found) / table.shape[-1]
@@ -177,8 +185,7 @@ def random(
             f"there are {math.comb(T, degree)} sets of {degree} of {T} positions, "
             f"got the sparsity {sparsity}."
         )
-    if normalised not in NORMALISED:
-        raise ValueError(f'normalised is "norm", "variance" or None, got {shown(normalised)}.')
+    one_of("normalised", normalised, NORMALISED)
     rng = np.random.default_rng([whole("seed", seed, 0), T, degree, sparsity])
     sets: dict[tuple[int, ...], None] = {}
     while len(sets) < sparsity:
@@ -191,7 +198,9 @@ def random(
 
 def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
-    affordable("an input", whole("T", T), MOST, "bits")
+    T = whole("T", T)
+    affordable("an input", T, MOST, "bits")
+    instance("positions", positions, (Iterable, type(None)), "None, or positions 0 ... T - 1")
     return Parities(T, (tuple(range(T) if positions is None else positions),), (1.0,))
 
 

@@ -4,7 +4,10 @@ Exact: in integers and fractions for exact arguments.
 """
 
 from fractions import Fraction
+from numbers import Real
 from typing import Any
+
+from theorykit.common.arguments import shown
 
 MOST = 2**18 - 1
 """The largest degree of a lookup: it takes 2^20 units."""
@@ -42,5 +45,7 @@ def lookup(d: int, z: Any) -> Any:
 
     1 within 1 / (4 d) of k / d for even k, 0 within 1 / (4 d) for odd k, linear between.
     """
+    if not isinstance(z, Real):
+        raise ValueError(f"z is a number, got {shown(z)}.")
     units = zip(thresholds(d), slopes(d), strict=True)
     return sum(w * max(z - t, 0) for t, w in units)

@@ -10,7 +10,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, ArrayLike, Float, Shaped
 
-from theorykit.common.arguments import affordable, whole
+from theorykit.common.arguments import affordable, as_array, as_floating, flag, reals, whole
 from theorykit.networks.nets.scales import count_parameters, source
 
 BLOCKS = ("score1", "value1", "mlp_in", "bias", "mlp_out", "score2", "value2")
@@ -47,12 +47,15 @@ class Transformer(nnx.Module):
     ):
         """Draw the weights."""
         self.T, hidden = whole("T", T), whole("hidden", hidden)
-        wide = self.T + 2 if encodings is None else np.shape(encodings)[-1] + 1
+        codes = np.zeros((1, 0)) if encodings is None else reals("encodings", encodings)
+        if codes.ndim != 2 or not len(codes):
+            raise ValueError(f"encodings are rows of numbers, got shape {codes.shape}.")
+        wide = self.T + 2 if encodings is None else codes.shape[1] + 1
         affordable(f"a network of {self.T} bits", 6 * wide**2 + 2 * wide * hidden, 2**31)
-        dtype = jnp.result_type(float) if dtype is None else dtype
-        codes = np.eye(self.T + 1) if encodings is None else np.asarray(encodings)
+        dtype = as_floating("dtype", dtype)
+        codes = np.eye(self.T + 1) if encodings is None else codes
         self.encodings = nnx.Variable(jnp.asarray(codes, dtype))
-        self.temperature = math.log(self.T + 1) if scale_scores else 1.0
+        self.temperature = math.log(self.T + 1) if flag("scale_scores", scale_scores) else 1.0
         r, rngs = codes.shape[1] + 1, None if rngs is None else source(rngs)
 
         def draw(*shape: int) -> nnx.Param:
@@ -73,7 +76,7 @@ class Transformer(nnx.Module):
 
     def tokens(self, x: Bits) -> Float[Array, "positions width"]:
         """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
-        x = jnp.asarray(x)
+        x = jnp.asarray(as_array("an input", x))
         if x.ndim != 1:
             raise ValueError(f"one input is a row of bits, got shape {x.shape}; vmap many.")
         codes = self.encodings[...]
@@ -95,7 +98,7 @@ class Transformer(nnx.Module):
 
         **Raises:** `ValueError` for another shape.
         """
-        x = jnp.asarray(x)
+        x = jnp.asarray(as_array("an input", x))
         self.refuse_other_lengths(x)
         return self.last(x)
 

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Int, Int64, Real
 
-from theorykit.common.arguments import affordable, between, finite, one_of, shown, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    between,
+    finite,
+    function,
+    instance,
+    one_of,
+    shown,
+    whole,
+)
 from theorykit.subjects.boolean._functions import at_least_0, spectrum
 from theorykit.subjects.boolean._walsh import bits
 
@@ -88,6 +98,7 @@ def degree_budget(T: int, degree: int, miss: float = 0.01) -> Budget:
     probability outside (0, 1).
     """
     T, degree = whole("T", T), whole("degree", degree, 0)
+    affordable("an input", T, BITS, "bits")
     if degree > T:
         raise ValueError(f"the degree is at most T = {T}, got {degree}.")
     _probability(miss)
@@ -180,6 +191,7 @@ def has_sparsity(
     **Raises:** as `has_degree`.
     """
     T, budget = whole("T", T), sparsity_budget(sparsity, miss)
+    affordable("an input", T, BITS, "bits")
     one_of("subspaces", subspaces, ("random", "coordinates"))
     rng = np.random.default_rng(whole("seed", seed, 0))
     if _all_inputs(T).queries <= budget.queries:
@@ -208,8 +220,15 @@ def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: 
 
     **Raises:** `ValueError` if it accepts none, or where the test would ask for too many values.
     """
-    accepts = lambda level: test(f, T, level, **options).accepted
-    for level in range(whole("T", T) + 1):
+    function("test", test, "has_degree or has_sparsity")
+    T = whole("T", T)
+    affordable("an input", T, BITS, "bits")
+
+    def accepts(level: int) -> bool:
+        found = test(f, T, level, **options)
+        return instance("what a test returns", found, Tested, "a boolean.Tested").accepted
+
+    for level in range(T + 1):
         if accepts(level):
             return level
     low, high = T, min(2 * T, 2**T - 1)
@@ -222,6 +241,9 @@ def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: 
         low, high = (low, middle) if accepts(middle) else (middle, high)
     return high
 
+
+BITS = 2**20
+"""Bits of an input that a test is made for, at most."""
 
 MOST = 2**28
 """Bits of all inputs that a test asks about, at most: two GiB."""
@@ -252,9 +274,8 @@ def _energies(
     repetitions, _, k = maps.shape
     start = rng.integers(0, 2, (repetitions, 1, T))
     x = (start + bits(k).astype(np.int64) @ maps.transpose(0, 2, 1)) % 2
-    if not callable(f):
-        raise ValueError(f"f is a function of bits, got {shown(f)}.")
-    values = np.asarray(f(x.reshape(-1, T)), float)
+    function("f", f, "a function of bits")
+    values = np.asarray(as_array("what f returns", f(x.reshape(-1, T))), float)
     if values.shape != (len(x) * 2**k,):
         raise ValueError(f"f returns one number an input, got shape {values.shape}.")
     finite("f", values)

@@ -1,6 +1,6 @@
 """The values of a program over many strings at once, in JAX."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Int, Int32
@@ -28,8 +28,11 @@ def evaluate(
     counts could pass 2^31 on strings of this length.
     """
     instance("program", program, Program, "a Program")
+    what = "None, or names of definitions in a list"
+    instance("names", names, (type(None), tuple, list, Mapping, Set), what)
     wanted = tuple(program.kinds if names is None else names)
-    if unknown := [name for name in wanted if name not in program.core.kinds]:
+    known = program.core.kinds
+    if unknown := [n for n in wanted if not isinstance(n, str) or n not in known]:
         raise ValueError(f"{shown(unknown[0])} is not defined by the program.")
     numbered(x, len(program.alphabet), -1)
     x = jnp.asarray(x, int)

@@ -29,7 +29,7 @@ def source(name: str) -> str:
 
     **Raises:** `ValueError` for an unknown name.
     """
-    if name not in library():
+    if not isinstance(name, str) or name not in library():
         raise ValueError(f"no program {shown(name)} ships; there are {', '.join(library())}.")
     return (_folder() / f"{name}.crasp").read_text(encoding="utf-8")
 

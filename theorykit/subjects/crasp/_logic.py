@@ -144,9 +144,9 @@ def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
                 each = yield values(parts)
                 return np.asarray(functools.reduce(np.logical_and, each, np.array(True)))
             case Exist(v, inner):
-                return np.asarray((yield value(inner)).any("xy".index(v), keepdims=True))
+                return np.asarray((yield value(inner)).any(_axis(v), keepdims=True))
             case Maj(v, parts):
-                axis = "xy".index(v)
+                axis = _axis(v)
                 each = yield values(parts)
                 signs = [(2 * p.astype(int) - 1).sum(axis, keepdims=True) for p in each]
                 return np.asarray(functools.reduce(np.add, signs, np.array(0)) > 0)
@@ -154,6 +154,12 @@ def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
         yield
 
     return deep(value(formula))
+
+
+def _axis(v: str) -> int:
+    if v not in ("x", "y"):
+        raise ValueError(f"the variables of a formula are x and y, got {shown(v)}.")
+    return "xy".index(v)
 
 
 def models(word: Sequence[str], formula: Formula) -> bool:

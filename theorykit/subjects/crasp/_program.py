@@ -136,4 +136,4 @@ def program(alphabet: Sequence[str], /, **definitions: Expression) -> Program:
     Expressions may hold each other as Python values, or be named through `BooleanRef("name")` and
     `CountRef("name")`.
     """
-    return Program(tuple(alphabet), tuple(Definition(n, e) for n, e in definitions.items()))
+    return Program(alphabet, tuple(Definition(n, e) for n, e in definitions.items()))

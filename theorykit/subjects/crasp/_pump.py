@@ -9,7 +9,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
-from theorykit.common.arguments import affordable, instance
+from theorykit.common.arguments import affordable, function, instance, whole
 from theorykit.subjects.crasp import _lines as lines
 from theorykit.subjects.crasp._lines import Line
 from theorykit.subjects.crasp._program import Program
@@ -53,11 +53,13 @@ class Pumped:
         return self.changes[-1] if self.changes else 0
 
     def __call__(self, n: int) -> bool:
-        """Return the verdict at n."""
+        """Return the verdict at n, a whole number of at least 0."""
+        n = whole("n", n, 0)
         return self.first ^ (sum(c <= n for c in self.changes) % 2 == 1)
 
     def mistake(self, right: Callable[[int], bool]) -> int | None:
         """Return the smallest n where the verdict is wrong, for a truth of period 1 or 2 in n."""
+        function("right", right, "a function of n")
         near = sorted({n for c in (0, *self.changes) for n in (c, c + 1)})
         return next((n for n in near if self(n) != right(n)), None)
 

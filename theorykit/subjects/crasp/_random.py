@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theorykit.common.arguments import affordable, instance, whole
+from theorykit.common.arguments import affordable, as_alphabet, as_rng, flag, whole
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
     COMPARISONS,
@@ -43,12 +43,9 @@ def random_program(
 
     **Raises:** `ValueError` for no symbol, or numbers below 1 (`largest`: below 0).
     """
-    instance("rng", rng, np.random.Generator, "a numpy Generator")
-    alphabet = tuple(instance("the alphabet", alphabet, Sequence, "a sequence of symbols"))
-    if not alphabet:
-        raise ValueError("an alphabet has one symbol or more, got none.")
-    farthest, largest = whole("farthest", farthest), whole("largest", largest, 0)
-    lines = whole("lines", lines)
+    rng, alphabet = as_rng(rng), as_alphabet(alphabet)
+    farthest, largest = whole("farthest", farthest, 1, 10**6), whole("largest", largest, 0, 10**9)
+    lines, periodic, local = whole("lines", lines), flag("periodic", periodic), flag("local", local)
     affordable("a random program", lines, 10**6, "definitions")
     return _Maker(rng, alphabet, periodic, local, farthest, largest).program(lines)
 

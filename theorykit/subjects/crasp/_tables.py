@@ -3,6 +3,8 @@
 import csv
 import importlib.resources
 
+from theorykit.common.arguments import one_of
+
 
 def table(number: int) -> list[dict[str, str]]:
     """Return the rows of Table 2 (regular languages) or Table 3 (algorithmic tasks).
@@ -12,7 +14,6 @@ def table(number: int) -> list[dict[str, str]]:
 
     **Raises:** `ValueError` for another table.
     """
-    if number not in (2, 3):
-        raise ValueError(f"there are the tables 2 and 3, not {number!r}.")
+    one_of("number", number, (2, 3))
     file = importlib.resources.files("theorykit.subjects.crasp") / "data" / f"table{number}.csv"
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))

@@ -99,8 +99,9 @@ def unpad(program: Program, neutral: str, keep: Sequence[str]) -> Unpadded:
     instance("program", program, Program, "a Program")
     instance("neutral", neutral, str, "a symbol")
     keep = tuple(instance("the symbols to keep", keep, Sequence, "a sequence of symbols"))
-    if not keep or len(set(keep)) < len(keep):
-        raise ValueError(f"the symbols to keep are one or more, all different, got {keep}.")
+    named = all(isinstance(symbol, str) for symbol in keep)
+    if not keep or not named or len(set(keep)) < len(keep):
+        raise ValueError(f"the symbols to keep are one or more, all different, got {shown(keep)}.")
     program.encode([neutral, *keep])
     s = padding(program)
     blocks = {a: pad((a,), s, neutral) for a in keep}

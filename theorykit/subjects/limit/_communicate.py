@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Integer
 
+from theorykit.common.arguments import instance
 from theorykit.subjects.limit import _exact as exact_
 from theorykit.subjects.limit import _integers as exactly
 from theorykit.subjects.limit._exact import Fractions, Run
@@ -58,6 +59,7 @@ def communicate(transformer: Transformer, string: Sequence[str]) -> Exchange:
     **Raises:** `ValueError` for an odd number of symbols with `$`, a transformer that is not LOCAL
     (Bob would need distances without bound), or what `exact` refuses.
     """
+    instance("transformer", transformer, Transformer, "a limit.Transformer")
     if transformer.locality is None:
         raise ValueError("the protocol needs a LOCAL transformer: positional functions of `Local`.")
     x = np.array([transformer.encode(string)])

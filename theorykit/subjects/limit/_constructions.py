@@ -9,11 +9,14 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from theorykit.common.arguments import finite, whole
+from theorykit.common.arguments import affordable, number, positive, real, whole
 from theorykit.subjects.limit._transformer import Head, Layer, Local, Transformer, Unit, mlp
 
 WEIGHT_BITS = 24
 """Fractional bits at least of the MLP of `simple_task`, few enough for `exact` to be quick."""
+
+MOST = 2**28
+"""Parameters of a transformer, at most: two GiB."""
 
 MOST_PIECES = 2**20
 """Pieces of its sine at most: hidden units take memory and time."""
@@ -32,9 +35,7 @@ def simple_task(omega: float, error: float = 0.01, precision: int = 8) -> Transf
     **Raises:** `ValueError` for an omega or error that is not positive and finite, or an error that
     weights in floats cannot keep.
     """
-    for name, value in (("omega", omega), ("error", error)):
-        if not (value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} is a positive number, not {value}.")
+    omega, error = positive("omega", omega), positive("error", error)
     precision = whole("precision", precision)
     row = lambda *entries: np.array([entries], float)
     V = np.zeros((5, 5))
@@ -96,6 +97,7 @@ def mod_p_task(period: int, index: int = 0, precision: int = 8) -> Transformer:
     period, index = whole("period", period), whole("index", index, 0)
     precision = whole("precision", precision)
     d = 2 + period + 1
+    affordable("this transformer", 3 * d**2, MOST)
     E, positions, K, Q, V, U = (np.zeros((n, d)) for n in (2, period, 1, 1, d, 1))
     E[:, :2] = np.eye(2)
     for place in range(period):
@@ -126,12 +128,11 @@ def kgram(symbols: int, order: int, beta: float, phi: float = 2.0) -> Transforme
     a beta or phi that is not finite.
     """
     symbols, order = whole("symbols", symbols, 2), whole("order", order, 2)
-    finite("beta", beta)
-    finite("phi", phi)
-    if not phi > 1:
-        raise ValueError(f"phi exceeds 1, where positions begin to dominate, not {phi}.")
+    beta = real("beta", beta)
+    phi = number("phi", phi, "a number above 1, where positions dominate", lambda v: v > 1)
     S, tau = symbols, order - 1
     d = (tau + 2) * S
+    affordable("this transformer", order * d**2, MOST)
     block = lambda n: slice(n * S, (n + 1) * S)
 
     def copy(source: int, target: int) -> Float[np.ndarray, "d d"]:

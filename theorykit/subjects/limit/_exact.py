@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int, Integer, Real, Shaped
 
-from theorykit.common.arguments import affordable, as_strings, instance, whole
+from theorykit.common.arguments import affordable, as_strings, instance, size
 from theorykit.subjects.limit import _integers as exactly
 from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
@@ -91,7 +91,7 @@ def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: in
     fractions), or attention whose weights all round to zero.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
-    strings, offset = as_strings(strings), whole("offset", offset, 0)
+    strings, offset = as_strings(strings), size("offset", offset, 0)
     if len({len(s) for s in strings}) != 1:
         raise ValueError("an exact run takes one or more strings, all of one length.")
     n = len(strings[0])

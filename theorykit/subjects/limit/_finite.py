@@ -10,7 +10,11 @@ more, since with a period of 1 no head attends to `$` more than the uniform one 
 import numpy as np
 from jaxtyping import Float, Int
 
+from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects.limit._transformer import SOS, Head, Layer, Local, Transformer, Unit, mlp
+
+MOST = 2**28
+"""Parameters of a transformer, at most: two GiB."""
 
 
 def to_finite(transformer: Transformer, context: int) -> Transformer:
@@ -21,7 +25,8 @@ def to_finite(transformer: Transformer, context: int) -> Transformer:
     **Raises:** `ValueError` for a transformer that has a context already, is not LOCAL, has no
     `$`, or whose logits are not rounded.
     """
-    t = transformer
+    t = instance("transformer", transformer, Transformer, "a limit.Transformer")
+    context = whole("context", context)
     if t.context is not None or t.locality is None:
         raise ValueError("to_finite takes a Limit Transformer that is LOCAL.")
     if t.alphabet[0] != SOS or t.precision is None:
@@ -31,6 +36,8 @@ def to_finite(transformer: Transformer, context: int) -> Transformer:
     if len(table) == 1 and table.any():
         table = np.concatenate([table, table])
     period = len(table)
+    wide = t.width + context + 3 * period + 2
+    affordable("this transformer", (2 * context + 3 * wide * (1 + t.depth)) * wide, MOST)
     space = _Space(t.width, context, period)
     layers = [] if not table.any() else [space.copying(t.precision), space.locating(table)]
     layers += [space.lifted(layer) for layer in t.layers]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Integer
 
-from theorykit.common.arguments import affordable, instance, numbered, whole
+from theorykit.common.arguments import affordable, as_array, as_floating, instance, numbered, size
 from theorykit.subjects.limit._transformer import Transformer
 
 MOST = 2**30
@@ -33,16 +33,19 @@ def forward(
     alphabet's (where `x` is not traced), or more attention weights than 2^30.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
+    x, dtype = as_array("x", x), as_floating("dtype", dtype)
     numbered(x, len(transformer.alphabet))
-    offset = whole("offset", offset, 0)
+    offset = size("offset", offset, 0)
     x = jnp.asarray(x, int)
     n = x.shape[-1]
+    if not n:
+        raise ValueError("an input has one symbol or more, got none.")
     if transformer.context is not None and n + offset > transformer.context:
         raise ValueError(
             f"{n} symbols at offset {offset} exceed the context {transformer.context}."
         )
     affordable(f"attention over {n} symbols", math.prod(x.shape) * n, MOST)
-    number = lambda a: jnp.asarray(a, dtype or jnp.result_type(float))
+    number = lambda a: jnp.asarray(a, dtype)
     y = number(transformer.E)[x] + number(transformer.encodings(n, offset))
     place = np.arange(1, n + 1)
     causal = jnp.asarray(place[:, None] >= place[None, :])

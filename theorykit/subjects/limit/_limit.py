@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 
+from theorykit.common.arguments import instance
 from theorykit.subjects.limit._products import (
     Path,
     Vector,
@@ -60,6 +61,7 @@ def to_limit(transformer: Transformer) -> Transformer:
     **Raises:** `ValueError` for a transformer without a context, or whose products p_i^T K^T Q p_j
     depend on more than j - i.
     """
+    instance("transformer", transformer, Transformer, "a limit.Transformer")
     if transformer.context is None:
         raise ValueError("to_limit takes a transformer with a context.")
     return _Translation(transformer).limit()

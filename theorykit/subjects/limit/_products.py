@@ -1,11 +1,13 @@
 """Product functions (Definition 43), the hypothesis class, the regularisers."""
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
 
+from theorykit.common.arguments import affordable, instance, reals, shown, whole
 from theorykit.subjects.limit._transformer import Head, Transformer
 
 Path = tuple[tuple[int, int], ...]
@@ -18,7 +20,11 @@ Vector = tuple
 
 def paths(transformer: Transformer, below: int | None = None, above: int = 0) -> list[Path]:
     """Return the sets P of value matrices at layers above < l < below (all by default)."""
-    last = transformer.depth + 1 if below is None else below
+    _transformer(transformer)
+    top, above = transformer.depth + 1, whole("above", above, 0)
+    last = top if below is None else whole("below", below, 0, top)
+    many = math.prod(len(l.heads) + 1 for l in transformer.layers[above : max(last - 1, above)])
+    affordable("all paths", many, 10**6, "paths")
     choices = [
         [(), *(((l, h),) for h in range(1, len(transformer.layers[l - 1].heads) + 1))]
         for l in range(above + 1, last)
@@ -52,9 +58,37 @@ def carried(
     transformer: Transformer, path: Path, vectors: Float[np.ndarray, "*batch d"]
 ) -> Float[np.ndarray, "*batch d"]:
     """Return a product of value matrices, lowest layer first, applied to vectors."""
+    if not isinstance(path, tuple | list) or not all(
+        isinstance(at, tuple | list) and len(at) == 2 for at in path
+    ):
+        raise ValueError(f"a path is pairs (layer, head), got {shown(path)}.")
     for l, h in path:
-        vectors = vectors @ transformer.layers[l - 1].heads[h - 1].V.T
+        vectors = vectors @ _head(transformer, l, h).V.T
     return vectors
+
+
+def _transformer(given: Transformer) -> Transformer:
+    return instance("transformer", given, Transformer, "a limit.Transformer")
+
+
+def _head(transformer: Transformer, l: int, h: int) -> Head:
+    l = whole("a layer", l, 1, transformer.depth)
+    heads = transformer.layers[l - 1].heads
+    return heads[whole(f"a head of layer {l}", h, 1, len(heads)) - 1]
+
+
+def _vectors(transformer: Transformer, *given: Float[np.ndarray, "*batch n d"]) -> list:
+    _transformer(transformer)
+    found = [reals(name, a) for name, a in zip("vw", given, strict=True)]
+    for name, a in zip("vw", found, strict=True):
+        if a.ndim < 2 or a.shape[-1] != transformer.width:
+            raise ValueError(f"{name} is rows of {transformer.width} numbers, got shape {a.shape}.")
+    try:
+        np.broadcast_shapes(*(a.shape[:-2] for a in found))
+    except ValueError:
+        shapes = " and ".join(str(a.shape) for a in found)
+        raise ValueError(f"v and w have batches of one shape, got {shapes}.") from None
+    return found
 
 
 def alpha(
@@ -70,7 +104,7 @@ def alpha(
 
     **Arguments:** `v`, of keys, (..., m, d); `w`, of queries, (..., n, d).
     """
-    head = transformer.layers[l - 1].heads[h - 1]
+    (v, w), head = _vectors(transformer, v, w), _head(transformer, l, h)
     key = carried(transformer, first, v) @ head.K.T
     query = carried(transformer, second, w) @ head.Q.T
     return key @ np.swapaxes(query, -1, -2)
@@ -83,6 +117,7 @@ def beta(
     w: Float[np.ndarray, "*#batch n d"],
 ) -> Float[np.ndarray, "*batch m n"]:
     """Return v^T (prod path) w, (..., m, n), of rows v (..., m, d) and columns w (..., n, d)."""
+    v, w = _vectors(transformer, v, w)
     return v @ np.swapaxes(carried(transformer, path, w), -1, -2)
 
 
@@ -95,7 +130,7 @@ def variant_product(transformer: Transformer) -> str | None:
 
     **Raises:** `ValueError` without a context: Theta_n is a class of finite transformers.
     """
-    n = transformer.context
+    n = _transformer(transformer).context
     if n is None:
         raise ValueError("the hypothesis class has transformers with a context, which this lacks.")
     p = _reached(transformer, transformer.encodings(n))
@@ -144,7 +179,8 @@ def in_hypothesis_class(transformer: Transformer, n: int) -> bool:
 
     Its parameters are floats, so they have finite precision; `transformer.bits` says which.
     """
-    return transformer.context == n and variant_product(transformer) is None
+    n = whole("n", n)
+    return _transformer(transformer).context == n and variant_product(transformer) is None
 
 
 def toeplitz(G: Float[np.ndarray, "n n"]) -> bool:
@@ -163,7 +199,7 @@ def attention_to_start(transformer: Transformer) -> float:
 
 def regularizer_minus(transformer: Transformer) -> float:
     """Return R_-(T): the regulariser without its sum over positions (Definition 16)."""
-    t, norm = transformer, lambda a: float(np.linalg.norm(a, 2)) if a.size else 0.0
+    t, norm = _transformer(transformer), lambda a: float(np.linalg.norm(a, 2)) if a.size else 0.0
     largest = lambda values: max(values, default=0.0)
     length = lambda a: float(np.linalg.norm(a))
     return (
@@ -183,7 +219,7 @@ def regularizer_minus(transformer: Transformer) -> float:
 
 def regularizer(transformer: Transformer) -> float:
     """Return R(T) of a finite transformer (Definition 5)."""
-    if transformer.context is None:
+    if _transformer(transformer).context is None:
         raise ValueError("R is of a transformer with a context; R_inf is of a Limit Transformer.")
     return regularizer_minus(transformer) + attention_to_start(transformer)
 
@@ -196,7 +232,7 @@ def regularizer_infinity(transformer: Transformer) -> float:
 
     **Raises:** `ValueError` for a transformer with a context or one that is not LOCAL.
     """
-    t = transformer
+    t = _transformer(transformer)
     if t.context is not None or t.locality is None:
         raise ValueError("R_inf is of a Limit Transformer that is LOCAL.")
     phis = [h.phi.values for h in _heads(t) if h.phi is not None]  # type: ignore[attr-defined]

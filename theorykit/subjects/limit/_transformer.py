@@ -10,12 +10,26 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int, Real
 
-from theorykit.common.arguments import finite, instance, listed, shown, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_alphabet,
+    as_array,
+    flag,
+    function,
+    instance,
+    integers,
+    listed,
+    one_of,
+    reals,
+    shown,
+    size,
+    whole,
+)
 
 Scaling = Literal["length", "suffix", "none"]
 
@@ -32,11 +46,15 @@ class Local:
 
     values: tuple[float, ...]
 
+    def __post_init__(self):
+        found = _row("values", self.values)
+        object.__setattr__(self, "values", tuple(found.tolist()))
+
     def __call__(
         self, j: Int[np.ndarray, "*#places"], i: Int[np.ndarray, "*#places"]
     ) -> Float64[np.ndarray, "*places"]:
         """Return the value at integer positions."""
-        far = i - j
+        far = integers("i", i) - integers("j", j)
         table = np.array([*self.values, 0.0])
         return np.where(far >= 0, table[np.clip(far, 0, len(self.values))], 0.0)
 
@@ -60,6 +78,12 @@ class Head:
     V: Float[np.ndarray, "_ d"]
     phi: Phi | None = None
 
+    def __post_init__(self):
+        for what in ("K", "Q", "V"):
+            object.__setattr__(self, what, _matrix(what, getattr(self, what)))
+        if self.phi is not None:
+            function("phi", self.phi, "None, a limit.Local or a function phi(j, i)")
+
     @property
     def KQ(self) -> Float[np.ndarray, "d d"]:
         """K^T Q."""
@@ -80,6 +104,21 @@ class Layer:
     b: Float[np.ndarray, " m"]
     heaviside: Bool[np.ndarray, " m"]
 
+    def __post_init__(self):
+        if not isinstance(self.heads, tuple | list) or not all(
+            isinstance(head, Head) for head in self.heads
+        ):
+            raise ValueError(f"heads are several limit.Head, in a tuple, got {shown(self.heads)}.")
+        object.__setattr__(self, "heads", tuple(self.heads))
+        for what in ("A", "B"):
+            object.__setattr__(self, what, _matrix(what, getattr(self, what)))
+        object.__setattr__(self, "b", _row("b", self.b))
+        if as_array("heaviside", self.heaviside).dtype != bool:
+            raise ValueError(
+                f"heaviside says True or False of a unit, got {shown(self.heaviside)}."
+            )
+        object.__setattr__(self, "heaviside", np.asarray(self.heaviside))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transformer:
@@ -98,8 +137,8 @@ class Transformer:
     - `shift`: whether the largest logit is subtracted before exponentials are rounded (the
       quantitative paper). Without it all weights can round to zero, and attention is undefined.
 
-    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, a context
-    below 1, a precision below 0, or another scaling.
+    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, layers that
+    are none, a context below 1, a precision below 0, or another scaling.
     """
 
     alphabet: tuple[str, ...]
@@ -116,8 +155,18 @@ class Transformer:
         for what, least in (("context", 1), ("precision", 0)):
             if (value := getattr(self, what)) is not None:
                 object.__setattr__(self, what, whole(what, value, least))
-        if self.scaling not in get_args(Scaling):
-            raise ValueError(f"scaling is one of {get_args(Scaling)}, not {self.scaling!r}.")
+        one_of("scaling", self.scaling, get_args(Scaling))
+        object.__setattr__(self, "shift", flag("shift", self.shift))
+        object.__setattr__(self, "alphabet", as_alphabet(self.alphabet))
+        for what in ("E", "positions", "U"):
+            object.__setattr__(self, what, _matrix(what, getattr(self, what)))
+        if not isinstance(self.layers, tuple | list) or not all(
+            isinstance(layer, Layer) for layer in self.layers
+        ):
+            raise ValueError(
+                f"layers are several limit.Layer, in a tuple, got {shown(self.layers)}."
+            )
+        object.__setattr__(self, "layers", tuple(self.layers))
         d = self.width
         for what, array, shape in [
             ("E", self.E, (len(self.alphabet), d)),
@@ -127,6 +176,7 @@ class Transformer:
             _shaped(what, array, shape)
         for number, layer in enumerate(self.layers, 1):
             m, where = len(layer.b), f"of layer {number}"
+            _shaped(f"b {where}", layer.b, (m,))
             _shaped(f"A {where}", layer.A, (m, d))
             _shaped(f"B {where}", layer.B, (d, m))
             _shaped(f"heaviside {where}", layer.heaviside, (m,))
@@ -134,12 +184,10 @@ class Transformer:
                 _shaped(f"V {where}", head.V, (d, d))
                 _shaped(f"K {where}", head.K, (len(head.K), d))
                 _shaped(f"Q {where}", head.Q, head.K.shape)
-        if len(set(self.alphabet)) < len(self.alphabet) or SOS in self.alphabet[1:]:
+        if SOS in self.alphabet[1:]:
             raise ValueError(
                 f"an alphabet is {SOS!r} and distinct symbols, not {shown(self.alphabet)}."
             )
-        for array in self.parameters:
-            finite("a parameter array", array)
 
     @property
     def width(self) -> int:
@@ -215,7 +263,7 @@ class Transformer:
         places = {s: k for k, s in enumerate(self.alphabet) if s != SOS}
         instance("a string", string, Sequence, "text or a sequence of symbols")
         offset = whole("offset", offset, 0)
-        if unknown := [s for s in string if s not in places]:
+        if unknown := [s for s in string if not isinstance(s, str) or s not in places]:
             raise ValueError(f"{shown(unknown[0])} is not in the alphabet {listed(places)}.")
         start = [0] if self.alphabet[0] == SOS else []
         length = len(start) + len(string)
@@ -227,6 +275,12 @@ class Transformer:
 
     def encodings(self, length: int, offset: int = 0) -> Float[np.ndarray, "{length} d"]:
         """Return p_(1 + offset) ... p_(length + offset)."""
+        length, offset = size("length", length, 0), size("offset", offset, 0)
+        affordable("these encodings", length * self.width, 2**30)
+        if self.context is not None and length + offset > self.context:
+            raise ValueError(
+                f"{length} symbols at offset {offset} exceed the context of {self.context}."
+            )
         places = np.arange(offset, offset + length)
         return self.positions[places if self.context is not None else places % len(self.positions)]
 
@@ -236,8 +290,7 @@ def fractional_bits(array: Float[np.ndarray, "..."]) -> int:
 
     **Raises:** `ValueError` for an entry that is not finite.
     """
-    if not np.isfinite(array).all():
-        raise ValueError("parameters are finite numbers.")
+    array = reals("array", array)
     below = [Fraction(float(v)).denominator.bit_length() - 1 for v in np.unique(array)]
     return max(below, default=0)
 
@@ -255,7 +308,8 @@ def mlp(
     Bool[np.ndarray, " m"],
 ]:
     """Return A, B, b and heaviside of a layer of width d from its hidden units."""
-    m = len(units)
+    d, m = size("d", d), len(instance("units", units, tuple | list, "hidden units, in a list"))
+    affordable("this layer", 2 * d * m, 2**28)
     A, B, b = np.zeros((m, d)), np.zeros((d, m)), np.zeros(m)
     heaviside = np.zeros(m, bool)
     for k, (reads, bias, step, writes) in enumerate(units):
@@ -265,6 +319,20 @@ def mlp(
             B[dim, k] += weight
         b[k], heaviside[k] = bias, step
     return A, B, b, heaviside
+
+
+def _matrix(what: str, given: Any) -> Float64[np.ndarray, "rows columns"]:
+    array = reals(what, given)
+    if array.ndim != 2:
+        raise ValueError(f"{what} is a matrix, got an array of shape {array.shape}.")
+    return array
+
+
+def _row(what: str, given: Any) -> Float64[np.ndarray, " entries"]:
+    array = reals(what, given)
+    if array.ndim != 1:
+        raise ValueError(f"{what} is a row of numbers, got an array of shape {array.shape}.")
+    return array
 
 
 def _shaped(what: str, array: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -10,10 +10,11 @@ from jaxtyping import ArrayLike, Float, Real
 
 from theorykit.common.arguments import (
     approximately,
+    as_array,
     at_least_0,
-    finite,
     number,
     positive,
+    reals,
     shown,
     whole,
 )
@@ -221,8 +222,8 @@ def semi_analytic(
             raise ValueError("a perturbation is measured on a mesh; give its sigmas.")
         return at(_truncated_sigma(squared_norm, trace, n, constant, delta))
     sigmas = np.atleast_1d(_positive("sigma", sigmas))
-    extra = np.zeros_like(sigmas) if perturbation is None else np.asarray(perturbation, float)
-    finite("the perturbation", extra)
+    extra = np.zeros_like(sigmas) if perturbation is None else perturbation
+    extra = np.atleast_1d(reals("the perturbation", extra))
     if extra.shape != sigmas.shape:
         raise ValueError(
             f"the perturbation has a number a sigma, {sigmas.shape}, and not {extra.shape}."
@@ -290,10 +291,7 @@ def _known(name: str, value: Any) -> float:
 def _positive(name: str, value: Any, zero: bool = False) -> Float[np.ndarray, "*values"]:
     """Return an array of finite numbers above 0, or at least 0."""
     what = "a number of at least 0" if zero else "a positive number"
-    try:
-        found = np.asarray(value, float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is {what}, got {shown(value)}.") from None
+    found = np.asarray(as_array(name, value), float)
     good = np.isfinite(found) & ((found > 0) | (zero & (found == 0)))
     if found.size == 0 or not good.all():
         raise ValueError(f"{name} is {what}, got {np.ravel(found[~good])[:1].tolist()}.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Real
 
-from theorykit.common.arguments import finite, number, positive, whole
+from theorykit.common.arguments import number, positive, reals, shown, whole
 from theorykit.subjects.pacbayes._bounds import log_inverse, samples, square
 
 
@@ -41,19 +41,18 @@ def covering_constant(
     **Raises:** `ValueError` for matrices or a readout that are not finite, no layer, or inputs
     that are not positive.
     """
-    if not layers:
-        raise ValueError("a covering bound needs one layer or more, got none.")
+    several = isinstance(layers, list | tuple) and not isinstance(layers, Layer)
+    if not several or not layers or not all(isinstance(one, Layer) for one in layers):
+        raise ValueError(
+            f"layers are one layer or more, each a pacbayes.Layer, got {shown(layers)}."
+        )
     inputs = positive("inputs, their largest norm,", inputs)
-    finite("readout", readout)
-    readout = np.asarray(readout, float).reshape(-1, 1)
+    readout = reals("readout", readout).reshape(-1, 1)
     scale = float(np.linalg.norm(readout))
     total, after = scale ** (2 / 3), scale
     for layer in reversed(layers):
-        for name, matrix in zip(Layer._fields, layer, strict=True):
-            if matrix is not None:
-                finite(name, matrix)
-        (qk, qk_wide), (value, value_wide) = _norms(layer.qk), _norms(layer.value)
-        out, wide = (1.0, 0.0) if layer.output is None else _norms(layer.output)
+        (qk, qk_wide), (value, value_wide) = _norms("qk", layer.qk), _norms("value", layer.value)
+        out, wide = (1.0, 0.0) if layer.output is None else _norms("output", layer.output)
         parts = (wide, 2 * out * value * qk_wide * inputs, out * value_wide)
         total += sum((after * part) ** (2 / 3) for part in parts)
         after *= out * value * (1 + 4 * qk * square(inputs))
@@ -63,9 +62,9 @@ def covering_constant(
     return found
 
 
-def _norms(matrix: Real[ArrayLike, "rows columns"]) -> tuple[float, float]:
+def _norms(name: str, matrix: Real[ArrayLike, "rows columns"]) -> tuple[float, float]:
     """Return the spectral norm, and the sum over columns of their 2-norms."""
-    matrix = np.asarray(matrix, float)
+    matrix = reals(name, matrix)
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(f"a layer has matrices, not arrays of shape {matrix.shape}.")
     return float(np.linalg.norm(matrix, 2)), float(np.linalg.norm(matrix, axis=0).sum())

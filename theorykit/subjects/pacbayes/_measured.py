@@ -9,7 +9,15 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real, Shaped
 
-from theorykit.common.arguments import finite, instance, positive, shown, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    finite,
+    function,
+    instance,
+    positive,
+    whole,
+)
 from theorykit.common.keys import as_key
 
 Inputs = Shaped[Array | np.ndarray, " inputs *shape"]
@@ -21,10 +29,10 @@ def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, "
 
     **Raises:** `ValueError` for no inputs, or targets that do not fit the outputs.
     """
-    x = _inputs(network, x)
+    x, y = _inputs(network, x), as_array("targets", y)
     out = jax.vmap(network)(x)
     plain = lambda shape: [n for n in shape[1:] if n != 1]
-    if len(y) != len(x) or plain(np.shape(y)) != plain(out.shape):
+    if np.shape(y)[:1] != (len(x),) or plain(np.shape(y)) != plain(out.shape):
         raise ValueError(f"targets have the shape {out.shape} of outputs, not {np.shape(y)}.")
     return jnp.sum((out - jnp.reshape(y, out.shape)) ** 2, range(1, out.ndim))
 
@@ -34,8 +42,8 @@ def _inputs(network: Any, x: Any) -> Array:
 
     **Raises:** `ValueError` for what is neither.
     """
-    if not callable(network):
-        raise ValueError(f"a network is a function of one input, got {shown(network)}.")
+    function("a network", network, "a function of one input")
+    x = as_array("x", x)
     if not np.ndim(x) or not np.shape(x)[0]:
         raise ValueError(f"x holds inputs along its first axis, got shape {np.shape(x)}.")
     return jnp.asarray(x)
@@ -59,11 +67,17 @@ def perturbed_losses(
     """
     instance("network", network, nnx.Module, "an nnx.Module")
     sigma, key, x = positive("sigma", sigma), as_key(key), _inputs(network, x)
-    if whole("draws", draws) % 2:
+    draws = whole("draws", draws)
+    if draws % 2:
         raise ValueError(f"draws come in pairs, so that their number is even; got {draws}.")
-    if len(x) != len(y):
-        raise ValueError(f"there are {len(x)} inputs and {len(y)} targets; give a target an input.")
+    y = as_array("targets", y)
+    if np.shape(y)[:1] != (len(x),):
+        raise ValueError(
+            f"there are {len(x)} inputs and {np.shape(y)[0] if np.ndim(y) else 'no'} targets; "
+            "give a target an input."
+        )
     finite("targets", y)
+    affordable("that many draws", draws * len(x), 2**31)
     graph, parameters, rest = nnx.split(network, nnx.Param, ...)
     return _perturbed(graph, draws // 2, parameters, rest, x, y, sigma, key)
 

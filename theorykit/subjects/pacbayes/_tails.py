@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float, Real
 
-from theorykit.common.arguments import finite, shown, whole
+from theorykit.common.arguments import MANY, one_of, reals, whole
 
 
 class Constant(NamedTuple):
@@ -37,13 +37,10 @@ def sub_gaussian(
 
     **Raises:** `ValueError` for fewer than two losses, NaN or infinity, or another tail.
     """
-    losses = np.asarray(losses, float).ravel()
-    finite("a sample of losses", losses)
+    losses = reals("a sample of losses", losses).ravel()
     if len(losses) < 2:
         raise ValueError(f"a sample of losses has two numbers or more, got {len(losses)}.")
-    if tail not in ("both", "lower"):
-        raise ValueError(f'tail is "both" or "lower", got {shown(tail)}.')
-    points = whole("points", points, 2)
+    tail, points = one_of("tail", tail, ("both", "lower")), whole("points", points, 2, MANY)
     largest = float(np.abs(losses).max())
     unit = 1.0 if largest < 1e150 else math.ldexp(1.0, math.frexp(largest)[1] - 1)
     if unit > 1:  # squares and sums would be beyond floats

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Integer
 
-from theorykit.common.arguments import affordable, at_least_0, positive, shown, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    at_least_0,
+    positive,
+    shown,
+    size,
+    whole,
+)
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import sensitivity
 from theorykit.subjects.simulation._one_layer import (
@@ -82,10 +90,7 @@ def probabilities(p: Any) -> Float[np.ndarray, " symbols"]:
 
     **Raises:** `ValueError` for other numbers.
     """
-    try:
-        found = np.asarray(p, float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
+    found = np.asarray(as_array("p", p), float)
     if found.ndim != 1 or not (found >= 0).all() or not abs(found.sum() - 1) <= 1e-6:
         raise ValueError(f"p is a row of probabilities, which sum to 1, not {shown(p)}.")
     return found
@@ -100,8 +105,8 @@ def bulk_error(
 
     **Raises:** `ValueError` unless 0 <= delta < gamma.
     """
-    symbols, period, N = whole("symbols", symbols), whole("period", period), whole("N", N)
-    tau = whole("tau", tau, 0)
+    symbols, period, N = size("symbols", symbols), size("period", period), size("N", N)
+    tau = size("tau", tau, 0)
     gamma = positive("gamma", gamma)
     if not at_least_0("delta", delta) < gamma:
         raise ValueError(f"delta lies between 0 and gamma = {gamma}, not {delta}.")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int, Int64, Real
 
-from theorykit.common.arguments import positive, shown, whole
+from theorykit.common.arguments import integers, positive, shown, whole
 
 LARGEST = 2**63 - 1
 
@@ -83,13 +83,15 @@ def counted(
     **Raises:** `ValueError` for numbers below 0 or of a sum of 2^63 or more, arrays of several
     lengths, or an eps that is not a positive number.
     """
+    n, Af, Ag = integers("n", n), np.asarray(Af), np.asarray(Ag)
+    if not Af.dtype == Ag.dtype == bool:
+        raise ValueError(f"Af and Ag say True or False of each pair, got {shown(Af)}, {shown(Ag)}.")
     if not n.shape == Af.shape == Ag.shape or n.ndim != 1:
         raise ValueError(
             f"n, Af and Ag are rows of one length, got {n.shape}, {Af.shape}, {Ag.shape}."
         )
     if (n < 0).any() or sum(n.tolist()) > LARGEST:
         raise ValueError("numbers of tokens are at least 0, and all together below 2^63.")
-    n = n.astype(np.int64)
     most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
     if Pg <= most:
         return Counted(np.where(Af | Ag, n, 0), "copy both", {})
@@ -177,7 +179,7 @@ def separate(
     ratio = np.abs(m[rest] / max(D, 1) - n[rest] / Pg).sum()
     bounds = bounds | {
         "15": (C * (1 - 2 * eps), D),
-        "15 ratios": (float(ratio), 4 * eps + 2 * len(n) * eps**2),
+        "15 ratios": (float(ratio), 4 * eps + 2 * len(n) * eps * eps),
         "17 shared": (int(m[Ag & Af].sum()) / max(D, 1), 3 * eps),
     }
     return Counted(m, f"{case}, g apart", bounds)

@@ -3,12 +3,17 @@
 import numpy as np
 from jaxtyping import Int, Int64
 
-from theorykit.common.arguments import affordable, whole
+from theorykit.common.arguments import affordable, integers, shown, whole
 
 
-def _table(m: Int[np.ndarray, "symbols period"]) -> None:
-    if m.ndim != 2 or not m.size or (m < 0).any():
-        raise ValueError(f"m holds numbers of tokens, at least 0, by symbol and residue; got {m}.")
+def _table(given: Int[np.ndarray, "symbols period"]) -> Int64[np.ndarray, "symbols period"]:
+    m = integers("m", given)
+    if m.ndim != 2 or not m.size or (m < 0).any() or m.astype(float).sum() > 2**62:
+        raise ValueError(
+            "m holds numbers of tokens, at least 0 and below 2^62 together, by symbol and residue; "
+            f"got {shown(given)}."
+        )
+    return m
 
 
 def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
@@ -24,7 +29,7 @@ def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least
 
     **Raises:** `ValueError` for numbers below 0.
     """
-    _table(m)
+    m, residue = _table(m), whole("residue", residue, 0)
     tau, least = whole("tau", tau, 0), whole("least", least, 0)
     period = m.shape[1]
     start = (residue - tau) % period
@@ -44,16 +49,16 @@ def lay_out(
 
     **Raises:** `ValueError` for numbers below 0, or another number of fillers than residues.
     """
-    _table(m)
-    prefix = whole("prefix", prefix, 0)
+    m, fillers, prefix = _table(m), integers("fillers", fillers), whole("prefix", prefix, 0)
     affordable("a prefix", prefix, 2**30, "symbols")
     if np.shape(fillers) != (m.shape[1],):
         raise ValueError(f"there are {m.shape[1]} residues, and fillers of {np.shape(fillers)}.")
     period = m.shape[1]
     found = np.empty(prefix, np.int64)
     for i, room in enumerate(slots(prefix, period)):
-        tokens = np.repeat(np.arange(len(m)), m[:, i])
-        if len(tokens) > room or (len(tokens) < room and fillers[i] < 0):
+        many = int(m[:, i].sum())
+        if many > room or (many < room and fillers[i] < 0):
             return None
+        tokens = np.repeat(np.arange(len(m)), m[:, i])
         found[i::period] = np.concatenate([tokens, np.full(room - len(tokens), fillers[i])])
     return found

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float, Int
 
-from theorykit.common.arguments import affordable, approximately, between, whole
+from theorykit.common.arguments import affordable, approximately, between, shown, size
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._layout import slots
 from theorykit.subjects.simulation._margins import (
@@ -22,7 +22,14 @@ from theorykit.subjects.simulation._margins import (
     sensitivity,
     two_layers,
 )
-from theorykit.subjects.simulation._one_layer import attention, one_layer, readout, together, tokens
+from theorykit.subjects.simulation._one_layer import (
+    attention,
+    limit_transformer,
+    one_layer,
+    readout,
+    together,
+    tokens,
+)
 from theorykit.subjects.simulation._simulate_hard import length_bound, share_error
 from theorykit.subjects.simulation._two_layers import last_outputs
 
@@ -49,6 +56,8 @@ def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLengt
     **Raises:** `ValueError` for transformers of neither kind, or eps outside (0, 1).
     """
     eps = between("eps", eps)
+    for name, t in (("f", f), ("g", g)):
+        limit_transformer(t, name)
     if f.depth == 2:
         return _two(f, g, eps)
     for name, t in (("f", f), ("g", g)):
@@ -150,6 +159,8 @@ def dirichlet(alpha: Sequence[float] | Mapping[str, float], alphabet: Sequence[s
     """
     if isinstance(alpha, Mapping) and (missing := [s for s in alphabet if s not in alpha]):
         raise ValueError(f"a Dirichlet has a parameter a symbol; {missing[0]!r} has none.")
+    if not isinstance(alpha, Mapping | Sequence | np.ndarray) or isinstance(alpha, str | bytes):
+        raise ValueError(f"a Dirichlet's parameters are numbers in a list, got {shown(alpha)}.")
     found = [alpha[s] for s in alphabet] if isinstance(alpha, Mapping) else list(alpha)
     if len(found) != len(alphabet):
         raise ValueError(f"a Dirichlet over {len(alphabet)} symbols has as many parameters, not "
@@ -187,9 +198,11 @@ def needed_length(
     **Raises:** `ValueError` as `training_length`, for more cases than that, before any is looked
     at, or for a longest length at which attention is not yet hard.
     """
-    most = whole("most", most)
+    most = size("most", most)
     eps = between("eps", eps)
-    longest = whole("longest", longest)
+    longest = size("longest", longest)
+    for name, t in (("f", f), ("g", g)):
+        limit_transformer(t, name)
     if f.depth == 2:
         for name, t in (("f", f), ("g", g)):
             two_layers(t, name)

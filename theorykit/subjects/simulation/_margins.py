@@ -5,6 +5,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from theorykit.common.arguments import flag, real
 from theorykit.subjects.limit import Layer, Local, Phi, Transformer
 from theorykit.subjects.simulation._one_layer import (
     limit_transformer,
@@ -28,7 +29,7 @@ def logit_margin(f: Transformer, far: bool = True) -> float:
     precision.
     """
     one_layer(f)
-    period, tau = f.period or 1, f.locality or 0
+    period, tau, far = f.period or 1, f.locality or 0, flag("far", far)
     table, phi = scores(f, period), offsets(f, tau)
     least = math.inf
     for y in range(len(f.alphabet)):
@@ -48,6 +49,7 @@ def hard_length(f: Transformer) -> int:
 
     **Raises:** `ValueError` as `logit_margin`, or where the length has more than 300 digits.
     """
+    one_layer(f)
     bits = ((f.precision or 0) + 1) / logit_margin(f)
     if bits > 1000:
         raise ValueError(f"softmax is hard only from 2^{bits:.0f} symbols on, beyond all lengths.")
@@ -65,7 +67,7 @@ def positional_margin(f: Transformer, zero: bool = True) -> float:
     **Raises:** `ValueError` unless f is one of `two_layers`.
     """
     two_layers(f)
-    least = math.inf
+    least, zero = math.inf, flag("zero", zero)
     for head in f.layers[0].heads:
         values = {1.0, *([0.0] if zero else [])}
         phi = head.phi.values if isinstance(head.phi, Local) else ()
@@ -124,6 +126,9 @@ def mlp_lipschitz(f: Transformer) -> float:
 
     **Raises:** `ValueError` for a Heaviside unit, which is not Lipschitz.
     """
+    limit_transformer(f, "f")
+    if not f.layers:
+        raise ValueError("f has one layer or more here.")
     layer = f.layers[-1]
     return norm(f.U) * lipschitz(layer)
 
@@ -148,6 +153,7 @@ def output_bound(f: Transformer, printed: bool = False) -> float:
     for |U| |B| |b|: it is no bound.
     """
     one_layer(f)
+    printed = flag("printed", printed)
     e = tokens(f, f.period or 1)
     length, values = (
         np.linalg.norm(e, axis=-1),
@@ -173,7 +179,7 @@ def first_layer_constants(f: Transformer, printed: bool = False) -> tuple[float,
     **Arguments:** `printed`: H_f without |V| and G_f without the bias, which bound nothing.
     """
     two_layers(f)
-    layer, tau = f.layers[0], f.locality or 0
+    layer, tau, printed = f.layers[0], f.locality or 0, flag("printed", printed)
     slope = lipschitz(layer)
     V = [norm(h.V) for h in layer.heads]
     sharp = [exponential(4 * norm(h.KQ)) for h in layer.heads]
@@ -201,6 +207,8 @@ def complexity(f: Transformer, C: float = 5.0, printed: bool = False) -> float:
     **Raises:** `ValueError` unless f is one of `two_layers`.
     """
     two_layers(f)
+    C = real("C", C)
+    printed = flag("printed", printed)
     first, second = f.layers
     V = [norm(h.V) for h in first.heads]
     sharp = sum(

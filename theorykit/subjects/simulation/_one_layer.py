@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int64, Integer
 
-from theorykit.common.arguments import affordable, instance, listed, numbered, whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    instance,
+    integers,
+    listed,
+    numbered,
+    whole,
+)
 from theorykit.subjects.limit import SOS, Local, Transformer
 
 
@@ -107,7 +115,7 @@ def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
 
     **Raises:** `ValueError` for anything else, no symbol, or one outside 0 ... symbols - 1.
     """
-    x = np.asarray(x)
+    x = np.asarray(as_array("x", x))
     if x.ndim != 1 or not len(x) or not np.issubdtype(x.dtype, np.integer):
         raise ValueError(f"x is a string of integers, (T,), not {x.dtype} of shape {x.shape}.")
     if x.min() < 0 or x.max() >= symbols:
@@ -125,7 +133,9 @@ def counts(
     """
     symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
     affordable("a table of counts", symbols * period, 2**27)
+    x = as_array("x", x)
     numbered(x, symbols)
+    x = integers("x", x)
     prefix = x[: max(len(x) - tau - 1, 0)]
     table = np.zeros((symbols, period), np.int64)
     np.add.at(table, (prefix, np.arange(len(prefix)) % period), 1)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, as_alphabet, as_rng, positive, whole
 from theorykit.subjects.limit import Head, Layer, Local, Transformer, mlp
 
 
@@ -17,7 +17,9 @@ def random_one_layer(
 
     **Raises:** `ValueError` for a tau below 0, or a period or width below 1.
     """
+    rng, alphabet = as_rng(rng), as_alphabet(alphabet)
     tau, period, width = whole("tau", tau, 0), whole("period", period), whole("width", width)
+    affordable("this transformer", tau + (period + len(alphabet) + width) * width, 2**24)
     some = lambda low, high, *shape: rng.integers(low, high + 1, shape).astype(float)
     rank = int(rng.integers(0, 3))
     phi = Local(tuple(some(-2, 2, tau + 1) / 2))
@@ -46,7 +48,9 @@ def random_two_layers(
 
     **Raises:** `ValueError` for a tau or number of heads below 0, or a width below 1.
     """
+    rng, alphabet, scale = as_rng(rng), as_alphabet(alphabet), positive("scale", scale)
     tau, heads, width = whole("tau", tau, 0), whole("heads", heads, 0), whole("width", width)
+    affordable("this transformer", heads * (tau + width**2) + len(alphabet) * width, 2**24)
     some = lambda *shape: scale * rng.standard_normal(shape) / np.sqrt(width)
     phi = lambda: Local(tuple(rng.integers(0, 4, tau + 1) / 2))
     head = lambda phi: Head(some(2, width), some(2, width), some(width, width), phi)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float64, Int, Int64, Integer, PRNGKeyArray
 
-from theorykit.common.arguments import affordable, between, finite, whole
+from theorykit.common.arguments import affordable, as_array, as_rng, between, finite, function, size
 from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
 
@@ -53,7 +53,8 @@ def chain(
     **Raises:** `ValueError` unless length is at least 0, share and q lie between 0 and 1, and r is
     at most 1; for too many ones.
     """
-    length, share, q = whole("length", length, 0), between("share", share), between("q", q)
+    rng, length = as_rng(rng), size("length", length, 0)
+    share, q = between("share", share), between("q", q)
     if not 0 < share * q / (1 - share) <= 1:
         raise ValueError(f"r = share q / (1 - share) is a probability, not at {share} and {q}.")
     affordable("a chain", int(length * share), 2**30, "ones")
@@ -90,7 +91,8 @@ def subset(
     **Raises:** `ValueError` unless n and tau are below the length, 0 < q < 1, and
     r = (n/T) q / (1 - n/T) is at most 1.
     """
-    length, n, tau = whole("length", length), whole("n", n), whole("tau", tau, 0)
+    rng = as_rng(rng)
+    length, n, tau = size("length", length), size("n", n), size("tau", tau, 0)
     if tau >= length:
         raise ValueError(f"a string is longer than tau = {tau}; this one has {length} symbols.")
     q = None if q is None else between("q", q)
@@ -136,7 +138,8 @@ def path_average(
 
     **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
     """
-    symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
+    function("p", p, "a function p(w, mu)")
+    symbols, tau = size("symbols", symbols), size("tau", tau, 0)
     x = string(x, symbols)
     affordable("windows", ROWS * COLUMNS * (tau + 1 + symbols), 2**30)
     T = len(x)
@@ -170,7 +173,7 @@ def _block(p: Statistic, symbols: int, tau: int) -> Callable[..., Float[Array, "
         number = jnp.asarray(seen, jnp.result_type(float))
         mu = number / jnp.maximum(number.sum(1, keepdims=True), 1)
         back = jnp.stack([w[k : k + COLUMNS] for k in range(tau + 1)], 1)
-        values = jax.vmap(p)(back, mu)
+        values = as_array("p(w, mu)", jax.vmap(p)(back, mu))
         values = values.reshape(COLUMNS, -1)
         return jnp.where((here >= 0)[:, None], values, 0).sum(0)
 
@@ -200,8 +203,9 @@ def simulate_soft(
     **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
     not between tau + 1 and T, a p whose average is not finite, or what is no key.
     """
-    S, tau = whole("symbols", symbols), whole("tau", tau, 0)
-    n, candidates = whole("n", n), whole("candidates", candidates)
+    function("p", p, "a function p(w, mu)")
+    S, tau = size("symbols", symbols), size("tau", tau, 0)
+    n, candidates = size("n", n), size("candidates", candidates)
     x = string(x, S)
     if len(x) <= tau:
         raise ValueError(f"a string is longer than tau = {tau}; this one has {len(x)} symbols.")

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray, Real
 
-from theorykit.common.arguments import affordable, numbered, whole
+from theorykit.common.arguments import affordable, as_array, finite, integers, numbered, shown, size
 from theorykit.subjects import limit
 from theorykit.subjects.limit import Transformer
 from theorykit.subjects.simulation._margins import first_layer_constants, two_layers
-from theorykit.subjects.simulation._one_layer import readout, together
+from theorykit.subjects.simulation._one_layer import limit_transformer, readout, together
 from theorykit.subjects.simulation._soft import SoftSimulation, Statistic, simulate_soft
 
 
@@ -29,7 +29,27 @@ def first_layer(
 
     **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
     `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
+
+    **Raises:** `ValueError` for a transformer without layers, other symbols, or another number of
+    shares than symbols; where they are not traced, for shares that are not finite, or positions
+    below 1.
     """
+    limit_transformer(f, "f")
+    if not f.layers:
+        raise ValueError("f has one layer or more here.")
+    w, mu, i = as_array("w", w, "iu"), as_array("mu", mu, "f"), as_array("i", i)
+    symbols = len(f.alphabet)
+    numbered(w, symbols, -1)
+    numbered(w[..., -1:], symbols)
+    if not w.shape[-1] or mu.shape[-1:] != (symbols,):
+        raise ValueError(
+            f"w has a symbol or more, and mu a share for each of {symbols} symbols, got arrays of "
+            f"shape {w.shape} and {mu.shape}."
+        )
+    if isinstance(mu, np.ndarray):
+        finite("mu", mu)
+    if isinstance(i, np.ndarray) and not (np.isfinite(i) & (i >= 1)).all():
+        raise ValueError(f"positions i are counted from 1, got {shown(i)}.")
     xp: Any = np if isinstance(mu, np.ndarray) else jnp
     number = lambda a: xp.asarray(a, mu.dtype)
     i = number(i)[..., None]
@@ -70,8 +90,9 @@ def windows(
 
     **Raises:** `ValueError` for the empty string, other symbols, or a negative tau.
     """
-    symbols, tau = whole("symbols", symbols), whole("tau", tau, 0)
+    symbols, tau, x = size("symbols", symbols), size("tau", tau, 0), as_array("x", x)
     numbered(x, symbols)
+    x = integers("x", x)
     if not x.shape[-1]:
         raise ValueError("a string has one symbol or more here, got the empty string.")
     affordable("windows", x.size * (tau + 1 + symbols), 2**30)
@@ -97,9 +118,13 @@ def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs
 def last_outputs(
     f: Transformer, x: Integer[np.ndarray, "*batch T"]
 ) -> Float[np.ndarray, "*batch outputs"]:
-    """Return the last outputs, (..., outputs), of two layers on strings of integers, (..., T)."""
+    """Return the last outputs, (..., outputs), of two layers on strings of integers, (..., T).
+
+    **Raises:** `ValueError` for another kind of transformer, other symbols, or the empty string.
+    """
+    two_layers(f)
     w, mu = windows(x, len(f.alphabet), f.locality or 0)
-    y = first_layer(f, w, mu, np.arange(1, x.shape[-1] + 1))
+    y = first_layer(f, w, mu, np.arange(1, w.shape[-2] + 1))
     head = f.layers[1].heads[0]
     a = np.einsum("...td,de,...e->...t", y, head.KQ, y[..., -1, :])
     weight = np.exp(a - a.max(-1, keepdims=True))

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int, Int32, Int64, PRNGKeyArray
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import (
+    affordable,
+    as_array,
+    at_least_0,
+    instance,
+    number,
+    shown,
+    size,
+)
+from theorykit.common.keys import as_key
 from theorykit.subjects.templates._template import (
     CLS,
     WILD,
@@ -64,7 +73,9 @@ class Distribution:
 
     def __post_init__(self):
         given = self.templates
-        found = (given,) if isinstance(given, str | Template) else tuple(given)
+        alone = isinstance(given, str | Template)
+        what = "several Template, in a tuple"
+        found = (given,) if alone else tuple(instance("templates", given, (tuple, list), what))
         if wrong := [t for t in found if not isinstance(t, Template)]:
             raise ValueError(
                 f"a distribution is of templates, not of {wrong[0]!r}; templates('αα -> +1', ...) "
@@ -83,9 +94,8 @@ class Distribution:
             raise ValueError(
                 "templates of one distribution all have numbers, or symbols, as labels."
             )
-        if not (0 <= self.noise < math.inf):
-            raise ValueError(f"noise is a finite number of at least 0, not {self.noise}.")
-        object.__setattr__(self, "symbols", whole("symbols", self.symbols, 0))
+        object.__setattr__(self, "noise", at_least_0("noise", self.noise))
+        object.__setattr__(self, "symbols", size("symbols", self.symbols, 0))
         require_disjoint(found)
         most = max(found, key=lambda t: len(wildcards(t)))
         if self.symbols < len(wildcards(most)):
@@ -94,7 +104,7 @@ class Distribution:
                 f"{len(wildcards(most))} wildcards of {most}."
             )
         if self.first is not None:
-            object.__setattr__(self, "first", whole("first", self.first, 0))
+            object.__setattr__(self, "first", size("first", self.first, 0))
         if self.first is not None and self.first < len(self.tokens):
             raise ValueError(
                 f"symbols begin at the id {len(self.tokens)} or later, after the regular tokens, "
@@ -102,12 +112,10 @@ class Distribution:
             )
         if self.weights is None:
             return
-        object.__setattr__(self, "weights", tuple(self.weights))
-        if (
-            len(self.weights) != len(found)
-            or not all(0 <= w < math.inf for w in self.weights)
-            or not 0 < sum(self.weights) < math.inf
-        ):
+        weights = np.asarray(as_array("weights", self.weights), float)
+        object.__setattr__(self, "weights", tuple(weights.ravel().tolist()))
+        good = weights.shape == (len(found),) and ((weights >= 0) & (weights < math.inf)).all()
+        if not good or not 0 < weights.sum() < math.inf:
             raise ValueError(
                 f"weights are {len(found)} finite numbers of at least 0, one a template, not all 0."
             )
@@ -147,6 +155,9 @@ class Distribution:
 
     def held_out(self, symbols: int, *, after: "Distribution | None" = None) -> "Distribution":
         """Return the same distribution over symbols that come after this alphabet, or another's."""
+        symbols = size("symbols", symbols)
+        if after is not None:
+            instance("after", after, Distribution, "a Distribution or None")
         last = (after or self).alphabet.stop
         return dataclasses.replace(self, symbols=symbols, first=max(last, self.alphabet.stop))
 
@@ -167,8 +178,8 @@ class Distribution:
         import jax
         import jax.numpy as jnp
 
-        if n < 1:
-            raise ValueError(f"a sample has at least one string, not {n}.")
+        n, key = size("n", n), as_key(key)
+        affordable("a sample", n * self.length, 2**31)
         for_template, for_map, for_noise = jax.random.split(key, 3)
         weights = jnp.asarray(self.weights or [1.0] * len(self.templates))
         which = jax.random.choice(
@@ -257,11 +268,14 @@ def require_apart(train: Distribution, test: Distribution) -> None:
 
     **Raises:** `ValueError` if they share a symbol, which is then not held out.
     """
-    shared = sorted({*train.alphabet} & {*test.alphabet})
+    for name, one in (("train", train), ("test", test)):
+        instance(name, one, Distribution, "a Distribution")
+    first = max(train.alphabet.start, test.alphabet.start)
+    shared = range(first, min(train.alphabet.stop, test.alphabet.stop))
     if shared:
         raise ValueError(
             f"the test alphabet meets the training one in {len(shared)} symbols, such as "
-            f"{shared[0]}; train.held_out({test.symbols}) has none of them."
+            f"{first}; train.held_out({test.symbols}) has none of them."
         )
 
 
@@ -276,11 +290,18 @@ def diversity(
     **Raises:** `ValueError` if a template's probabilities do not sum to one or nothing is
     substituted.
     """
+    instance("substitutions", substitutions, Mapping, "a dictionary from templates to maps")
     largest: Any = 0
     for z, choices in substitutions.items():
         mass: dict[Any, Any] = {}
         total: Any = 0
-        for probability, s in choices:
+        instance(f"what {shown(z)} has", choices, (tuple, list), "pairs (probability, map)")
+        for pair in choices:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(f"a choice is a pair (probability, map), got {shown(pair)}.")
+            probability, s = pair
+            number("a probability", probability, "a number from 0 to 1", lambda v: 0 <= v <= 1)
+            instance("a map", s, Mapping, "a dictionary from wildcards to tokens")
             total += probability
             for token in set(s.values()):
                 mass[token] = mass.get(token, 0) + probability
@@ -294,6 +315,9 @@ def diversity(
 
 def uniform_maps(names: Sequence[str], alphabet: Sequence[Any]) -> list[tuple[Fraction, dict]]:
     """Return every injective map with its probability under the uniform distribution."""
+    instance("names", names, (str, tuple, list), "wildcards")
+    instance("alphabet", alphabet, Sequence, "a sequence of tokens")
+    affordable("all maps", math.perm(len(alphabet), len(names)), 10**6, "maps")
     images = list(itertools.permutations(alphabet, len(names)))
     share = Fraction(1, max(1, len(images)))
     return [(share, dict(zip(names, image, strict=True))) for image in images]

@@ -6,10 +6,14 @@ Labels are +1 and -1, the number of an answer, or the symbol to predict.
 import itertools
 from collections.abc import Iterator, Sequence
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects.templates._template import WILDCARDS, Label, Template, disjoint, templates
 
 Templates = tuple[Template, ...]
+
+
+MOST = 2**20
+"""Templates of a family, at most."""
 
 
 def same_different() -> Templates:
@@ -50,7 +54,8 @@ def majority(k: int) -> Templates:
     The label is +1 if α stands more than (k + 1) / 2 times: if the first token has the majority
     of the others.
     """
-    _length(k)
+    k = _length(k)
+    affordable("all strings", 2 ** min(k, 99), MOST, "templates")
     words = itertools.product("αβ", repeat=k - 1)
     label = lambda w: 1.0 if 2 * (1 + w.count("α")) > k + 1 else -1.0
     return tuple(Template(("α", *w), label(w)) for w in words)
@@ -61,9 +66,10 @@ def majority_token(k: int) -> Templates:
 
     **Raises:** `ValueError` for an even length, which has ties.
     """
-    _length(k)
+    k = _length(k)
     if not k % 2:
         raise ValueError(f"a string of length {k} may have no majority; take an odd length.")
+    affordable("all strings", 2 ** min(k, 99), MOST, "templates")
     words = itertools.product("αβ", repeat=k)
     return tuple(Template(w, "α") for w in words if 2 * w.count("α") > k)
 
@@ -89,7 +95,7 @@ def random_templates(
     """
     import numpy as np
 
-    _length(length)
+    length, seed = _length(length), whole("seed", seed, 0)
     count, sizes = whole("count", count), {"wildcards": wildcards, "tokens": tokens}
     wildcards, tokens = (whole(name, size, 0) for name, size in sizes.items())
     if wildcards > len(WILDCARDS) or tokens > 26 or not wildcards + tokens:
@@ -97,6 +103,9 @@ def random_templates(
             f"templates have at most {len(WILDCARDS)} wildcards and 26 tokens, and one of either, "
             f"not {wildcards} and {tokens}."
         )
+    if labels is not None:
+        instance("labels", labels, (tuple, list), "None, or a label for each template, in a list")
+    affordable("random templates", 1000 * count * length, 10**9, "symbols")
     if labels is not None and len(labels) != count:
         raise ValueError(f"{count} templates have {count} labels, not {len(labels)}.")
     rng = np.random.default_rng(seed)
@@ -176,6 +185,5 @@ def raven() -> Templates:
     return (*found, *templates("αααβββγγ? -> γ"))
 
 
-def _length(k: int) -> None:
-    if k < 1 or k != int(k):
-        raise ValueError(f"the length of a template is a whole number of at least 1, not {k}.")
+def _length(k: int) -> int:
+    return whole("the length of a template", k)

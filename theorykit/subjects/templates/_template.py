@@ -7,8 +7,10 @@ text or sequences of symbols.
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
+
+from theorykit.common.arguments import flag, instance, real, shown
 
 WILDCARDS = "αβγδεζηθικλμνξοπρστυφχψω"
 """The wildcards of templates that are written as strings."""
@@ -27,6 +29,7 @@ def symbols(text: str) -> Symbols:
 
     **Raises:** `ValueError` for an unknown character or a bracket that is not closed.
     """
+    instance("a template", text, str, "text here")
     found: list[str] = []
     place = 0
     while place < len(text):
@@ -48,10 +51,20 @@ def symbols(text: str) -> Symbols:
 
 
 def spelled(z: Any) -> Symbols:
-    """Return the symbols of a text, of a template or of a sequence of symbols."""
+    """Return the symbols of a text, of a template or of a tuple of symbols.
+
+    **Raises:** `ValueError` for anything else.
+    """
     if isinstance(z, str):
         return symbols(z)
-    return z.symbols if hasattr(z, "symbols") else tuple(z)
+    found = z.symbols if isinstance(z, Template) else z
+    if not isinstance(found, tuple | list):
+        raise ValueError(f"a template is text, a Template or a tuple of symbols, got {shown(z)}.")
+    try:
+        hash(tuple(found))
+    except TypeError:
+        raise ValueError(f"the symbols of a template are text, got {shown(z)}.") from None
+    return tuple(found)
 
 
 def wildcards(z: Any) -> Symbols:
@@ -94,12 +107,15 @@ def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
     stands in the template.
     """
     z = spelled(z)
+    instance("s", s, Mapping, "a dictionary from wildcards to tokens")
     wanted = wildcards(z)
     missing = [w for w in wanted if w not in s]
     if missing:
         raise ValueError(f"the substitution map says nothing of the wildcard {missing[0]}.")
     image = [s[w] for w in wanted]
     for token in image:
+        if not isinstance(token, Hashable):
+            raise ValueError(f"a wildcard becomes text or a number, got {shown(token)}.")
         if image.count(token) > 1:
             raise ValueError(f"the substitution map is not injective: it takes {token!r} twice.")
         if token in z:
@@ -124,7 +140,9 @@ def common(z: Any, other: Any, alphabet: Iterable[Any] | None = None) -> tuple[A
     if len(z) != len(other):
         return None
     taken = {*z, *other}
-    if alphabet is None:
+    if alphabet is not None:
+        instance("the alphabet", alphabet, Iterable, "tokens, in a list")
+    else:
         alphabet = itertools.chain(FRESH, (f"[{n}]" for n in itertools.count()))
     fresh = (t for t in alphabet if t not in taken)
     named: dict[str, Any] = {}
@@ -152,6 +170,7 @@ def require_disjoint(templates: Sequence[Any]) -> None:
 
     **Raises:** `ValueError` that shows two that are not disjoint and a string that matches both.
     """
+    instance("templates", templates, (tuple, list), "several templates, in a list")
     for z, other in itertools.combinations(templates, 2):
         x = common(z, other)
         if x is not None:
@@ -172,6 +191,21 @@ class Template:
     symbols: Symbols
     label: Label = None
 
+    def __post_init__(self):
+        named = isinstance(self.symbols, tuple | list) and all(
+            isinstance(s, str) and s for s in self.symbols
+        )
+        if not named or not self.symbols:
+            raise ValueError(
+                f"a template has one symbol or more, each of them text, got {shown(self.symbols)}; "
+                "Template.parse reads one from text."
+            )
+        object.__setattr__(self, "symbols", tuple(self.symbols))
+        if isinstance(self.label, str) and not self.label:
+            raise ValueError("a label is a number, a symbol or None, got ''.")
+        if self.label is not None and not isinstance(self.label, str):
+            real("a label that is no symbol", self.label)
+
     @classmethod
     def parse(cls, text: str) -> "Template":
         """Return the template of a text, with or without `-> label`.
@@ -179,6 +213,7 @@ class Template:
         **Raises:** `ValueError` for an unknown character, several lines, or a label that is neither
         a number nor a symbol.
         """
+        instance("a template", text, str, "text here")
         if "\n" in text.strip():
             raise ValueError(
                 f"{text!r} has several lines, but a text is one template; split it with "
@@ -225,11 +260,14 @@ def _label(label: str, z: Symbols, text: str) -> Label:
 
 def templates(*texts: str, cls: bool = False) -> tuple[Template, ...]:
     """Return the templates of several texts; with `cls` each ends with [CLS]."""
-    found = tuple(Template.parse(text) for text in texts)
+    found, cls = tuple(Template.parse(text) for text in texts), flag("cls", cls)
     return with_cls(found) if cls else found
 
 
 def with_cls(found: Iterable[Template]) -> tuple[Template, ...]:
     """Return the templates with [CLS] put at the end of those that lack it."""
+    found = tuple(instance("templates", found, (tuple, list), "several, in a list"))
+    for one in found:
+        instance("a template", one, Template, "a Template")
     ends = lambda t: t.symbols if t.symbols[-1] == CLS else (*t.symbols, CLS)
     return tuple(dataclasses.replace(t, symbols=ends(t)) for t in found)

@@ -98,7 +98,7 @@ def test_tasks_say_what_is_wrong():
     with pytest.raises(ValueError, match="too many to number"):
         InContextKGram(2, 31)
     for make, says in (
-        (lambda: SimpleTask(-2.0), "omega is a positive number, not -2.0"),
+        (lambda: SimpleTask(-2.0), "omega is a positive number, got -2.0"),
         (lambda: ModPTask(0), "period is a whole number of at least 1, got 0"),
         (lambda: ModPTask(5, 4).check(3), "the first position = 4 mod 5 is 4, beyond the length 3"),
         (lambda: InContextKGram(1), "symbols is a whole number of at least 2, got 1"),

@@ -73,7 +73,7 @@ def test_a_tiling_covers_each_bit_once():
     [
         (lambda: boolean.walsh_hadamard(np.ones(6)), "2^T values, one for each input; got 6"),
         (lambda: boolean.expansion([1.0, np.nan]), "finite"),
-        (lambda: boolean.expansion([1.0, 1j]), "these are complex"),
+        (lambda: boolean.expansion([1.0, 1j]), "a table is an array of real numbers, got"),
         (lambda: boolean.degree([1.0, 2.0], tol=np.nan), "at least 0, got nan"),
         (lambda: boolean.walsh_hadamard([True, False]), "signed numbers"),
         (lambda: boolean.walsh_hadamard(np.ones(4, np.uint8)), "not uint8"),
@@ -83,7 +83,7 @@ def test_a_tiling_covers_each_bit_once():
         (lambda: boolean.parity(3)(np.array([0, 1, -1])), "bits are 0 and 1, got -1"),
         (lambda: boolean.random(4, 5, 1), "degree is at most T = 4, got 5"),
         (lambda: boolean.random(4, 2, 7), "there are 6 sets"),
-        (lambda: boolean.random(4, 2, 3, normalised="mean"), '"norm", "variance" or None'),
+        (lambda: boolean.random(4, 2, 3, normalised="mean"), "'norm', 'variance', None"),
         (lambda: boolean.tiling(4, 5), "at most T = 4"),
         (lambda: boolean.Parities(3, ((0, 3),), (1.0,)), "positions from 0 to 2"),
         (lambda: boolean.Parities(3, ((0,), (0,)), (1.0, 2.0)), "one is named twice"),

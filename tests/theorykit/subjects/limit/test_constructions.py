@@ -99,14 +99,14 @@ def test_whole_floats_are_whole_numbers():
 
 def test_constructions_say_what_is_wrong():
     for make, says in (
-        (lambda: limit.simple_task(-1.0), "omega is a positive number, not -1.0"),
-        (lambda: limit.simple_task(1.0, 0.0), "error is a positive number, not 0.0"),
+        (lambda: limit.simple_task(-1.0), "omega is a positive number, got -1.0"),
+        (lambda: limit.simple_task(1.0, 0.0), "error is a positive number, got 0.0"),
         (lambda: limit.mod_p_task(0), "period is a whole number of at least 1, got 0"),
         (lambda: limit.kgram(1, 2, 1.0), "symbols is a whole number of at least 2, got 1"),
         (lambda: limit.kgram(2, 1, 1.0), "order is a whole number of at least 2, got 1"),
-        (lambda: limit.kgram(2, 2, 1.0, phi=1.0), "not 1.0"),
-        (lambda: limit.kgram(2, 2, math.nan), "beta must be finite"),
-        (lambda: limit.kgram(2, 2, 1.0, phi=math.inf), "phi must be finite"),
+        (lambda: limit.kgram(2, 2, 1.0, phi=1.0), "above 1, where positions dominate, got 1.0"),
+        (lambda: limit.kgram(2, 2, math.nan), "beta is a finite number, got nan"),
+        (lambda: limit.kgram(2, 2, 1.0, phi=math.inf), "got inf"),
         (lambda: limit.mod_p_task(3, 0.5), "index is a whole number of at least 0, got 0.5"),
         (lambda: limit.simple_task(2.0, 1e-13), "pieces of the sine"),
         (lambda: limit.simple_task(3000.0, 1e-4), "bits of the sine's weights"),

@@ -82,7 +82,7 @@ def test_other_transformers_and_symbols_are_refused():
         (dict(scaling="log"), "scaling is one of"),
         (dict(context=0), "context is a whole number of at least 1, got 0"),
         (dict(precision=-1), "precision is a whole number of at least 0, got -1"),
-        (dict(E=nan), "a parameter array must be finite"),
+        (dict(E=nan), "E must be finite"),
     ):
         with pytest.raises(ValueError, match=says):
             dataclasses.replace(t, **change)

@@ -276,7 +276,7 @@ def test_constants_of_any_unit():
         (lambda: pb.bound(0.0, 1.0, 1, None), "constant is a positive number, got None"),
         (lambda: pb.best_sigma([1.0], 1.0, 1, 1.0), "squared norm is a positive number"),
         (lambda: pb.sub_gaussian([1.0, 2.0], points=0), "points is a whole number"),
-        (lambda: pb.sub_gaussian([1.0, 2.0], tail=3), 'is "both" or "lower", got 3'),
+        (lambda: pb.sub_gaussian([1.0, 2.0], tail=3), "is one of 'both', 'lower', got 3"),
         (lambda: pb.covering_constant([pb.Layer(np.ones(3), np.ones((3, 3)))],
                                             np.ones(3)), "matrices, not arrays of shape (3,)"),
         (lambda: pb.covering(1.0, 10**400, 1, 1), "n is at most 1e300"),

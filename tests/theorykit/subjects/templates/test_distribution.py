@@ -97,7 +97,10 @@ def test_diversity():
         (lambda: Distribution("αα -> 1", symbols=5), "makes them of texts"),
         (lambda: Distribution(["αα -> 1"], symbols=5), "makes them of texts"),
         (lambda: Distribution([Template(("α",), "β")], symbols=5), "wildcard which the template"),
-        (lambda: Distribution([Template(("α",), np.nan)], symbols=5), "is not finite"),
+        (
+            lambda: Distribution([Template(("α",), np.nan)], symbols=5),
+            "is a finite number, got nan",
+        ),
         (lambda: Distribution(families.programs(), symbols=2.5), "symbols is a whole number"),
         (lambda: Distribution(families.programs(), 5, noise=-1.0), "noise is a finite number"),
         (lambda: Distribution(families.programs(), 5, noise=np.nan), "noise is a finite number"),
