@@ -68,6 +68,8 @@ class Recording:
         self._held: list[CodeType] = []  # so that no id is given to another code object
         self._away: FrameType | None = None  # the outermost call of a library that goes on
         self._ours = False  # whether the thread's profiler is this
+        self._waited: FrameType | None = None  # the call during which nothing is looked at
+        self._closed = False  # whether all that may be looked at has been
         self._quiet = False  # whether it does less the next time, so that it is not counted
         self._back: list[
             tuple[FrameType, FrameType, bool]
@@ -100,6 +102,14 @@ class Recording:
 
     def _look(self, frame: FrameType, event: str, arg: object) -> None:
         """Look at a call or a return, where what is called may count."""
+        if self._closed:
+            return
+        if self._waited is not None:
+            if frame is self._waited and event == "return":
+                self._waited = None
+                if self._back and self._back[-1][0] is frame:
+                    self._away, self._quiet = self._back.pop()[1:]
+            return
         if event == "return":
             if frame is self._away:
                 self._away = None
@@ -109,7 +119,7 @@ class Recording:
         if event[-4:] == "call" and (self._away is None or not self._quiet):  # of C's as well
             self.left -= 1
             if self.left <= 0:
-                sys.setprofile(None)
+                self._closed = True
                 return
         if event != "call":
             return
@@ -135,15 +145,11 @@ class Recording:
             self._wait(frame)
 
     def _wait(self, away: FrameType) -> None:
-        """Look at nothing until this call returns."""
+        """Look at nothing until this call returns.
 
-        def wait(frame: FrameType, event: str, arg: object) -> None:
-            if frame is away and event == "return":
-                if self._back and self._back[-1][0] is frame:
-                    self._away, self._quiet = self._back.pop()[1:]
-                sys.setprofile(self._look)
-
-        sys.setprofile(wait)
+        The hook stays: CPython 3.11 crashes in a generator where a hook was taken off by itself.
+        """
+        self._waited = away
 
     def _kind(self, frame: FrameType) -> int:
         """Say what a frame's code belongs to, when it is first seen."""
