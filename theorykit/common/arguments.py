@@ -206,7 +206,7 @@ def at_least_0(name: str, value: Any) -> float:
     return number(name, value, "a finite number of at least 0", lambda v: v >= 0)
 
 
-def instance(name: str, value: Value, kind: type | tuple[type, ...], what: str) -> Value:
+def instance(name: str, value: Value, kind: Any, what: str) -> Value:
     """Return a value of a kind, such as "a Transformer".
 
     **Raises:** `ValueError` for another.

@@ -123,7 +123,7 @@ def placed(sample: Sample, places: int, u: Float[Array, ""]) -> Sample:
     instance("sample", sample, Sample, "a tasks.Sample")
     places, weight = size("places", places), as_array("the sample's weight", sample.weight, "biuf")
     if not isinstance(u, jax.core.Tracer):
-        u = number("u", as_array("u", u), "a number from 0 to 1", lambda v: 0 <= v <= 1)
+        number("u", as_array("u", u), "a number from 0 to 1", lambda v: 0 <= v <= 1)
     if weight.ndim != 1:
         raise ValueError(f"a sample has a weight for each token, got shape {weight.shape}.")
     weight = jnp.asarray(weight)

@@ -172,17 +172,17 @@ class RegularLanguage(AnyLength):
 
     def word(self, ids: Sequence[int] | Int[np.ndarray | Array, " symbols"]) -> str:
         """Return the word of symbol numbers, without SOS."""
-        ids = integers("ids", ids)
-        numbered(ids, len(self.alphabet) + 1)
-        if ids.ndim != 1:
-            raise ValueError(f"ids are a row of numbers, got an array of shape {ids.shape}.")
-        return "".join(self.alphabet[i] for i in ids.tolist() if i < len(self.alphabet))
+        row = integers("ids", ids)
+        numbered(row, len(self.alphabet) + 1)
+        if row.ndim != 1:
+            raise ValueError(f"ids are a row of numbers, got an array of shape {row.shape}.")
+        return "".join(self.alphabet[i] for i in row.tolist() if i < len(self.alphabet))
 
     def _text(self, word: Sequence[str]) -> str:
         """Return a word as text."""
         if isinstance(word, tuple | list) and all(isinstance(s, str) for s in word):
             return "".join(word)
-        return instance("a word", word, str, "text or a tuple of symbols")
+        return str(instance("a word", word, str, "text or a tuple of symbols"))
 
     @property
     def options(self) -> dict[str, Any]:

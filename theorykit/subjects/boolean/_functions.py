@@ -123,15 +123,15 @@ def expansion(table: Table, tol: float = 1e-9) -> Parities:
     not at least 0.
     """
     at_least_0(tol)
-    table = reals("a table", table)
-    T = variables(table)
-    if table.ndim != 1:
-        raise ValueError(f"a table is one row of finite numbers, got shape {table.shape}.")
+    values = reals("a table", table)
+    T = variables(values)
+    if values.ndim != 1:
+        raise ValueError(f"a table is one row of finite numbers, got shape {values.shape}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        c = 2 * spectrum(table)
+        c = 2 * spectrum(values)
     finite("2^T times the coefficients of a table", c)
     c[0] = c[0] / 2 - c[1:].sum() / 2
-    kept = np.flatnonzero(np.abs(c) > tol * max(np.abs(table).max(), 1e-300))
+    kept = np.flatnonzero(np.abs(c) > tol * max(np.abs(values).max(), 1e-300))
     sets = tuple(tuple(j for j in range(T) if S >> j & 1) for S in kept.tolist())
     return Parities(max(T, 1), sets, tuple(c[kept].tolist()))
 

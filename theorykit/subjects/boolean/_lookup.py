@@ -47,5 +47,6 @@ def lookup(d: int, z: Any) -> Any:
     """
     if not isinstance(z, Real):
         raise ValueError(f"z is a number, got {shown(z)}.")
+    at: Any = z
     units = zip(thresholds(d), slopes(d), strict=True)
-    return sum(w * max(z - t, 0) for t, w in units)
+    return sum(w * max(at - t, 0) for t, w in units)

@@ -33,7 +33,7 @@ class Program:
     alphabet, or a program without a Boolean definition.
     """
 
-    alphabet: tuple[str, ...]
+    alphabet: Sequence[str]
     definitions: tuple[Definition, ...]
 
     def __post_init__(self):
@@ -124,7 +124,7 @@ class Program:
         if isinstance(strings, str | tuple):
             return bool(self.accepts([strings])[0])
         found = as_strings(strings)
-        return _run.accepts(self.alphabet, self.core.definitions, self.output, found)
+        return _run.accepts(tuple(self.alphabet), self.core.definitions, self.output, found)
 
     def __str__(self) -> str:
         return show(self.alphabet, self.definitions)

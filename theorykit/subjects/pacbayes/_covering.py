@@ -64,10 +64,10 @@ def covering_constant(
 
 def _norms(name: str, matrix: Real[ArrayLike, "rows columns"]) -> tuple[float, float]:
     """Return the spectral norm, and the sum over columns of their 2-norms."""
-    matrix = reals(name, matrix)
-    if matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"a layer has matrices, not arrays of shape {matrix.shape}.")
-    return float(np.linalg.norm(matrix, 2)), float(np.linalg.norm(matrix, axis=0).sum())
+    found = reals(name, matrix)
+    if found.ndim != 2 or not found.size:
+        raise ValueError(f"a layer has matrices, not arrays of shape {found.shape}.")
+    return float(np.linalg.norm(found, 2)), float(np.linalg.norm(found, axis=0).sum())
 
 
 def covering(

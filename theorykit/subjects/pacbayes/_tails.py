@@ -37,17 +37,17 @@ def sub_gaussian(
 
     **Raises:** `ValueError` for fewer than two losses, NaN or infinity, or another tail.
     """
-    losses = reals("a sample of losses", losses).ravel()
-    if len(losses) < 2:
-        raise ValueError(f"a sample of losses has two numbers or more, got {len(losses)}.")
+    found = reals("a sample of losses", losses).ravel()
+    if len(found) < 2:
+        raise ValueError(f"a sample of losses has two numbers or more, got {len(found)}.")
     tail, points = one_of("tail", tail, ("both", "lower")), whole("points", points, 2, MANY)
-    largest = float(np.abs(losses).max())
+    largest = float(np.abs(found).max())
     unit = 1.0 if largest < 1e150 else math.ldexp(1.0, math.frexp(largest)[1] - 1)
     if unit > 1:  # squares and sums would be beyond floats
-        value, stderr, count, at = sub_gaussian(losses / unit, tail, points)
+        value, stderr, count, at = sub_gaussian(found / unit, tail, points)
         return Constant(value * unit, stderr * unit, count, at / unit)
-    z = losses - losses.mean()
-    if not z.min() < 0 < z.max():  # the mean is rounded to one of the losses
+    z = found - found.mean()
+    if not z.min() < 0 < z.max():  # the mean is rounded to one of the found
         z = z - z.mean()
     size = np.abs(z).max()
     if size == 0:
