@@ -74,7 +74,7 @@ def network_of_one_token():
     return construction(
         build=machine,
         has=lambda built: near(built[0], built[1]),
-        cases=range(3),
+        cases=range(2),
         control=dict(has=lambda built: near(built[0], built[2])),
     )
 

@@ -273,6 +273,7 @@ def ideal_is_near():
     ref="Claim D.2",
     statement=r"|\hat f^{\mathrm{ideal}}(x) - \hat f(x)| \le "
     r"C / \lambda + C n / (\lambda \sqrt\rho),\quad n, \lambda \text{ fixed}",
+    tier="slow",
 )
 def ideal_is_near_with_diversity():
     """At 64 samples and a ridge of 25 it falls with the alphabet, at least like rho^(-1/2).
