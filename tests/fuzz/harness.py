@@ -1,7 +1,8 @@
 """Calls everything public with one wrong argument at a time, and judges what comes of it.
 
-`python tests/fuzz/harness.py [PACKAGE ...] [--few]` prints the table and each fault. A process of
-its own, since the tests' checks of shapes would speak before the functions do.
+`python tests/fuzz/harness.py [PACKAGE ...] [--most=20]` tries at most so many values an argument,
+and prints the table and each fault. A process of its own, since the tests' checks of shapes would
+speak before the functions do.
 """
 
 import dataclasses
@@ -54,7 +55,10 @@ def public(package: str):
     module = importlib.import_module(f"theorykit.{package}")
     for name in getattr(module, "__all__", None) or vars(module) | getattr(module, "_LATER", {}):
         found = getattr(module, name)
-        if not name.startswith("_") and str(getattr(found, "__module__", "")).startswith(
+        if inspect.ismodule(found) and found.__name__.endswith(f"._{name}"):  # a room of its own
+            inside = inspect.getmembers(found, inspect.isfunction)
+            yield from ((n, f) for n, f in inside if f.__module__ == found.__name__ and n[0] != "_")
+        elif not name.startswith("_") and str(getattr(found, "__module__", "")).startswith(
             "theorykit"
         ):
             yield name, found
@@ -108,7 +112,8 @@ def invoke(function, arguments: dict):
         if p.kind is p.POSITIONAL_ONLY and p.name in arguments
     ]
     several = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL and p.name in arguments]
-    first += [value for name in several for value in arguments.pop(name)]
+    for given in map(arguments.pop, several):
+        first += given if isinstance(given, tuple | list) else [given]
     for p in parameters:
         if p.kind is p.VAR_KEYWORD and isinstance(arguments.get(p.name), dict):
             arguments |= arguments.pop(p.name)
@@ -331,7 +336,7 @@ def main(arguments: list[str]) -> int:
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)
     packages = [a for a in arguments if not a.startswith("-")] or list(valid.EXAMPLES)
-    most = 1 if "--few" in arguments else 20
+    most = int(next((a.removeprefix("--most=") for a in arguments if "--most=" in a), "20"))
     os.chdir(tempfile.mkdtemp())  # for what is told to write to the file "x"
     columns = ("functions", "inputs", "raw", "silent", "slow", "example")
     rows, all_faults = [], []

@@ -93,7 +93,7 @@ EXAMPLES = {
            "weights=": lambda: np.array([0.5, 1.0]), "draws=": value(4)},
     ),
     "sharpness": dict(
-        network=mlp, x=array(3, 2), y=array(3, 2), key=key, sigmas=lambda: np.array([0.1, 0.2]),
+        network=mlp, x=array(3, 2), y=array(3, 1), key=key, sigmas=lambda: np.array([0.1, 0.2]),
         networks=mlp, **{"draws=": value(2)},
     ),
     "templates": dict(
@@ -101,13 +101,13 @@ EXAMPLES = {
         text=value("αβa"), texts=value(("αα", "αβ")), templates=lambda: TEMPLATES,
         found=lambda: TEMPLATES, symbols=value(4), label=value(1.0), key=key, n=value(3),
         names=value(("α", "β")), alphabet=value("xyz"), train=value(DRAWN),
-        test=lambda: DRAWN.held_out(4), substitutions=lambda: {
+        test=lambda: DRAWN.held_out(4), length=value(3), substitutions=lambda: {
             "αβ": templates.uniform_maps(("α", "β"), "xyz")},
-        **{"Template()": dict(symbols=value(("α", "b"))), "weights=": value((0.5, 0.5)),
+        k=value(3), count=value(2),
+        **{"Template()": dict(symbols=value(("α", "b"))), "labels=": value((1.0, -1.0)),
+           "random_templates()": dict(wildcards=value(2), tokens=value(1)),
+           "weights=": value((0.5, 0.5)),
            "alphabet=": value("xyz")},
-    ),
-    "templates.families": dict(
-        k=value(3), count=value(2), length=value(3), **{"labels=": value((1.0, -1.0))},
     ),
     "simulation": dict(
         f=one_layer, g=functools.partial(one_layer, 1), weights=value([1, 2]), total=value(9),
@@ -264,7 +264,7 @@ INSTANCES = {
     crasp.Integer: lambda: crasp.Integer(1),
     limit.Local: lambda: limit.Local((1.0, 2.0)),
     limit.Transformer: limited,
-    templates.Distribution: value(DRAWN),
+    templates.Distribution: lambda: DRAWN.with_cls(),
     templates.Template: lambda: TEMPLATES[0],
     tasks.Majority: tasks.Majority,
     tasks.RegularLanguage: value(LANGUAGE),

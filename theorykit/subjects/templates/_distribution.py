@@ -317,6 +317,8 @@ def uniform_maps(names: Sequence[str], alphabet: Sequence[Any]) -> list[tuple[Fr
     """Return every injective map with its probability under the uniform distribution."""
     instance("names", names, (str, tuple, list), "wildcards")
     instance("alphabet", alphabet, Sequence, "a sequence of tokens")
+    if wrong := [n for n in names if not isinstance(n, str)]:
+        raise ValueError(f"names are wildcards, got {shown(wrong[0])}.")
     affordable("all maps", math.perm(len(alphabet), len(names)), 10**6, "maps")
     images = list(itertools.permutations(alphabet, len(names)))
     share = Fraction(1, max(1, len(images)))

@@ -112,10 +112,8 @@ def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
     missing = [w for w in wanted if w not in s]
     if missing:
         raise ValueError(f"the substitution map says nothing of the wildcard {missing[0]}.")
-    image = [s[w] for w in wanted]
+    image = [_token(s[w]) for w in wanted]
     for token in image:
-        if not isinstance(token, Hashable):
-            raise ValueError(f"a wildcard becomes text or a number, got {shown(token)}.")
         if image.count(token) > 1:
             raise ValueError(f"the substitution map is not injective: it takes {token!r} twice.")
         if token in z:
@@ -124,6 +122,12 @@ def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
                 f"{''.join(z)} already."
             )
     return tuple(s[c] if c in WILD else c for c in z)
+
+
+def _token(given: Any) -> Any:
+    if not isinstance(given, Hashable):
+        raise ValueError(f"a token is text or a number, got {shown(given)}.")
+    return given
 
 
 def common(z: Any, other: Any, alphabet: Iterable[Any] | None = None) -> tuple[Any, ...] | None:
@@ -144,7 +148,7 @@ def common(z: Any, other: Any, alphabet: Iterable[Any] | None = None) -> tuple[A
         instance("the alphabet", alphabet, Iterable, "tokens, in a list")
     else:
         alphabet = itertools.chain(FRESH, (f"[{n}]" for n in itertools.count()))
-    fresh = (t for t in alphabet if t not in taken)
+    fresh = (t for t in map(_token, alphabet) if t not in taken)
     named: dict[str, Any] = {}
     for a, b in zip(z, other, strict=True):
         if a not in WILD or b not in WILD:
