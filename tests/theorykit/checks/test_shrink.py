@@ -150,12 +150,12 @@ def test_a_witness_is_no_near_equality(trial, check):
 
 @pytest.mark.parametrize("check", [inequality, identity])
 def test_a_nan_is_no_witness(trial, check):
-    """Where a tenth is hit exactly the side is NaN; only shrinking comes by."""
-    lhs = lambda x: jnp.where(x == jnp.round(x, 1), jnp.nan, x)
-    over = inputs(x=interval(1.03, 1.87))
+    """At tenths the side is NaN; only shrinking comes by, and passes on."""
+    lhs = lambda x: jnp.where(jnp.abs(10 * x - jnp.round(10 * x)) < 1e-9, jnp.nan, x)
+    over = inputs(x=interval(1.03, 1.9349))  # the end is the worst; 1.9 is simpler, and so is 1.93
     found = check(lhs=lhs, rhs=lambda x: 0.5, over=over).test(trial)
     assert found.verdict == Verdict.refuted
-    assert 1.03 <= found.witness.lhs <= 1.87
+    assert found.witness.lhs == 1.93
 
 
 @pytest.mark.parametrize("check", [inequality, identity])
