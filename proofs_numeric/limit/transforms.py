@@ -235,13 +235,13 @@ ALTERNATING = {n: {"x": ("ab" * n)[:n], "y": ("ba" * n)[:n]} for n in (1, 2, 3)}
 def morphism_mod_repaired():
     """Position n i + c is r modulo m if i is one of the k with n k + c = r.
 
-    By inverse images; members are n, m and r. Control: residue r + 1.
+    By inverse images, where the symbol is a; members are n, m, r. Control: residue r + 1.
     """
     of = lambda more: (
         lambda m: (
-            f"P(i) := i % {m[1]} = {m[2]}",
+            f"P(i) := i % {m[1]} = {m[2]} and Q_a(i)",
             ALTERNATING[m[0]],
-            lambda image, i: i % m[1] == (m[2] + more) % m[1],
+            lambda image, i: i % m[1] == (m[2] + more) % m[1] and image[i - 1] == "a",
         )
     )
     members = [(n, m, r) for n in (1, 2, 3) for m in (2, 3) for r in range(m)]
