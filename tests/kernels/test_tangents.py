@@ -502,3 +502,18 @@ def test_gp_inference_and_learning_rate():
     close(mean, np.float64(kernel(x_test, x_train, "nngp")) @ solved, atol=1e-5)
     lr = nt.predict.max_learning_rate(k, y_train_size=6)
     close(lr, 12 / np.linalg.eigvalsh(np.float64(k))[-1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_batching_changes_no_number_and_makes_one_flag_an_array(alone):
+    nt, stax = tangents.nt, tangents.stax
+    _, _, kernel = stax.serial(stax.Dense(16), stax.Relu(), stax.Dense(1))
+    _, _, above = stax.serial(stax.Relu(), stax.Dense(1))
+    x = np.random.default_rng(0).standard_normal((8, 3))
+    y = None if alone else x[:4] + 1
+    composed = lambda x1, x2=None: above(kernel(x1, x2))
+    plain, batched = composed(x, y), nt.batch(composed, batch_size=2, device_count=0)(x, y)
+    np.testing.assert_allclose(batched.ntk, plain.ntk, rtol=1e-5)
+    np.testing.assert_allclose(batched.nngp, plain.nngp, rtol=1e-5)
+    assert isinstance(plain.x1_is_x2, bool)
+    assert bool(batched.x1_is_x2) == plain.x1_is_x2 == alone

@@ -57,6 +57,17 @@ def test_the_whole_fast_tier_was_run(results):
     assert set(results) == {c.id for c in select(tier="fast")}
 
 
+def test_a_claim_runs_the_product_or_is_of_mathematics_alone(results):
+    alone = {c.id for c in select(tier="fast") if c.mathematics}
+    assert not {id for id, r in results.items() if not r.ran} - alone
+
+
+def test_what_holds_has_a_resolution_that_says_something(results):
+    held = [r for r in results.values() if r.verdict == Verdict.holds]
+    assert not [r.id for r in held if r.outcome.resolution is None]
+    assert not [r.id for r in held if r.outcome.resolution.poor and not r.proved]
+
+
 @pytest.mark.parametrize("id", REFUTED)
 def test_refutations_are_certified(id, results):
     outcome = results[id].outcome

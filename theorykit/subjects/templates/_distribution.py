@@ -75,7 +75,9 @@ class Distribution:
         given = self.templates
         alone = isinstance(given, str | Template)
         what = "several Template, in a tuple"
-        found: tuple[Any, ...] = (given,) if alone else tuple(instance("templates", given, (tuple, list), what))
+        found: tuple[Any, ...] = (
+            (given,) if alone else tuple(instance("templates", given, (tuple, list), what))
+        )
         if wrong := [t for t in found if not isinstance(t, Template)]:
             raise ValueError(
                 f"a distribution is of templates, not of {wrong[0]!r}; templates('αα -> +1', ...) "
