@@ -120,6 +120,7 @@ def be_star_many():
     ref="Lemma 36",
     statement=r"w \in \Sigma^* b e^* b \Sigma^* \iff "
     r"\#[j \le |w|]\, (Q_b(j) \land \Phi(j - 1)) \ge 1",
+    mathematics=True,
 )
 def reduction():
     """A program for Sigma* b e* makes one for L_bb. All strings up to length 7.

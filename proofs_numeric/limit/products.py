@@ -403,6 +403,7 @@ def by_distance(member):
     ref="Lemma 48",
     statement=r"G(n) = G(n + \Delta) \text{ for } n + \Delta + c < N,\ \Delta + c \le k "
     r"\text{ different } p_i",
+    mathematics=True,
 )
 def periodic_repaired():
     """Away from the end it holds: with k different p_i, for some Delta >= 1 and c, Delta + c <= k.
