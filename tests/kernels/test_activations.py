@@ -202,7 +202,7 @@ def test_cos_at_small_scales():
         np.testing.assert_allclose(slope, 1.5**4, rtol=1e-6)
 
 
-@pytest.mark.parametrize("phi", [*ALL, Quadrature(jnp.tanh)], ids=str)
+@pytest.mark.parametrize("phi", [*ALL, Quadrature(jnp.tanh)], ids=lambda a: type(a).__name__)
 def test_nan_stays(phi):
     """Of any of the three, in both functions, but for the slope of what is linear."""
     nan = np.array([np.nan, 1, 1]), np.array([1, np.nan, 1]), np.array([1, 1, np.nan])

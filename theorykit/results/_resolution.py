@@ -85,7 +85,13 @@ class Resolution:
         if math.isinf(value):
             return "anything"
         if self.unit is Unit.factor:
-            return f"{value:.3g}x" if value < 1e4 else f"{value:.0e}x"
+            return (
+                f"{value:.2f}x"
+                if value < 10
+                else f"{value:.3g}x"
+                if value < 1e4
+                else f"{value:.0e}x"
+            )
         if self.unit is Unit.relative:
             return f"{value:.0e}" if value < 1e-2 else f"{value:.1%}"
         return f"\N{PLUS-MINUS SIGN}{value:.2g}"
