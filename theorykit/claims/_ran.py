@@ -93,7 +93,8 @@ class Recording:
     def names(self) -> tuple[str, ...]:
         """The public functions that ran, sorted."""
         known = public(self.home)
-        return tuple(sorted({known[i] for i in self.codes if i in known}))
+        places = set(map(_place, self.codes.values()))
+        return tuple(sorted({known[place] for place in places if place in known}))
 
     def note(self, codes: dict[int, CodeType]) -> None:
         """Count what ran elsewhere, unless this is no longer looking."""
@@ -194,8 +195,16 @@ def _remembering(names: dict[str, Any]) -> Iterator[CodeType]:
 # What is public -----------------------------------------------------------------------------
 
 
-def public(home: str = "") -> dict[int, str]:
-    """Return the names of the public functions of the modules that are loaded, by code's id.
+Place = tuple[str, int, str]
+"""Where code is written: its file, line and name. A function may run a copy of it."""
+
+
+def _place(code: CodeType) -> Place:
+    return code.co_filename, code.co_firstlineno, code.co_qualname
+
+
+def public(home: str = "") -> dict[Place, str]:
+    """Return the names of the public functions of the modules that are loaded, by their place.
 
     They are what the packages of the toolkit list in their `__init__.py`, but for the engine and
     the papers, by their short names: `theorykit.crasp.evaluate`. A method has the name of its
@@ -209,13 +218,13 @@ def public(home: str = "") -> dict[int, str]:
 
 
 @functools.lru_cache(8)
-def _public(roots: Sequence[tuple[str, ModuleType]], loaded: frozenset[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
+def _public(roots: Sequence[tuple[str, ModuleType]], loaded: frozenset[int]) -> dict[Place, str]:
+    found: dict[Place, str] = {}
     for short, module in roots:
         for name, code in _of_module(short, module, set()):
-            known = found.get(id(code))
+            known = found.get(_place(code))
             if known is None or (name.count("."), name) < (known.count("."), known):
-                found[id(code)] = name
+                found[_place(code)] = name
     return found
 
 

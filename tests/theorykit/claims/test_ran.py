@@ -250,3 +250,14 @@ def test_recording_changes_no_result():
     assert without.pop("ran") == []
     assert {**with_hook, "seconds": 0} == {**without, "seconds": 0}
     assert REGISTRY
+
+
+def test_a_function_whose_divisions_are_watched_counts(registry):
+    """An exhaustive check runs a copy of its code."""
+    derivative = kernels.template_derivative
+    check = exhaustive(
+        predicate=lambda n: derivative("aa", "ab", n, 0) == derivative("ab", "aa", n, 0),
+        universe=[0, 1, 2],
+        control=dict(predicate=lambda n: derivative("aa", "ab", n, 0) == n + 9),
+    )
+    assert "theorykit.kernels.template_derivative" in claim("r.watched")(lambda: check).run().ran
