@@ -13,7 +13,7 @@ from flax import nnx
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Key
 
-from theorykit.common.arguments import as_path, flag, one_of, size
+from theorykit.common.arguments import as_path, flag, shown, size
 from theorykit.networks.training import _checks
 from theorykit.networks.training._checkpoints import Checkpoints
 from theorykit.networks.training._on_data import OnData
@@ -80,8 +80,9 @@ def fit(
     if not isinstance(config, Mapping | None):
         raise ValueError(f"config is a dictionary, not {type(config).__name__}.")
     steps, every, progress = size("steps", steps), size("every", every), flag("progress", progress)
-    if not callable(train) or isinstance(train, type):
-        one_of("train", train, ("all", "readout"))
+    word = isinstance(train, str) and train in ("all", "readout")
+    if not word and (not callable(train) or isinstance(train, type)):
+        raise ValueError(f'train is "all", "readout" or a function of a path, got {shown(train)}.')
     folder = None if folder is None else as_path("folder", folder)
     state, placement = _checks.starting_state(start), Placement(mesh)
     numbers = _checks.numbers_of(seeds, state)
