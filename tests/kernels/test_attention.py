@@ -161,7 +161,9 @@ def set_of_inputs():
 def estimates():
     """The products of one entry (input 0, token 2; input 1, token 0) in batches, and its oracle."""
     nngp, ntk, mask = set_of_inputs()
-    _, exact = oracle.attention_step(nngp, ntk, mask=mask, score_scale=1.5, order=40)
+    # Other entries are too sharp for so few nodes; the one that is looked at is not.
+    options = dict(mask=mask, score_scale=1.5, order=20, resolve=False)
+    _, exact = oracle.attention_step(nngp, ntk, **options)
     root = np.linalg.cholesky(nngp.reshape(6, 6) + 1e-12 * np.eye(6)).reshape(2, 3, 6)
     u = np.random.default_rng(4).normal(size=(8, 4096, 6, 6))
     allowed = recursion.visible(mask, False)
