@@ -418,8 +418,11 @@ def majority_count_repaired():
 # The tasks of appendix B ----------------------------------------------------------------------
 
 LENGTHS = (3, 5, 7)
-LABELLED = [("".join(t.symbols), int(t.label)) for k in LENGTHS for t in families.majority(k)]
-"""The majority task as it is defined in appendix B: its templates and labels."""
+
+
+def labelled():
+    """Return the templates and labels of the majority task, as appendix B defines it."""
+    return [("".join(t.symbols), int(t.label)) for k in LENGTHS for t in families.majority(k)]
 
 
 @claim(
@@ -437,7 +440,7 @@ def majority_labels():
     holds = lambda label: (
         lambda case: case[1] == label or 2 * case[0][1:].count("α") == len(case[0]) - 1
     )
-    return exhaustive(predicate=holds(1), universe=LABELLED, control=dict(predicate=holds(-1)))
+    return exhaustive(predicate=holds(1), universe=labelled, control=dict(predicate=holds(-1)))
 
 
 @claim(
@@ -462,7 +465,7 @@ def majority_labels_repaired():
 
     return exhaustive(
         predicate=holds(False),
-        universe=LABELLED,
+        universe=labelled,
         telling=lambda case: 2 * case[0][1:].count("α") == len(case[0]) - 1,
         control=dict(predicate=holds(True)),
     )
