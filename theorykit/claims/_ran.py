@@ -57,13 +57,13 @@ class Recording:
     **Arguments:** `home`: the top-level package of another distribution whose functions count as
     well, "" for none.
 
-    **Fields:** `codes`: what ran; `left`: how many calls it looks at yet.
+    **Fields:** `codes`: what ran; `left`: how many calls it looks at yet, anew in each scope.
     """
 
     def __init__(self, home: str = "", most: int = 0):
         self.home = home
         self.codes: dict[int, CodeType] = {}
-        self.left = most or MOST
+        self.left = self._most = most or MOST
         self._kinds: dict[int, int] = {}
         self._held: list[CodeType] = []  # so that no id is given to another code object
         self._away: FrameType | None = None  # the outermost call of a library that goes on
@@ -79,6 +79,9 @@ class Recording:
         self._outer = getattr(_now, "recording", None)
         self._before = sys.getprofile()
         _now.recording = self
+        self.left, self._closed = self._most, False
+        self._away = self._waited = None
+        self._back.clear()
         if self._before is None or self._outer is not None:
             self._ours = True
             sys.setprofile(self._look)
@@ -200,6 +203,8 @@ Place = tuple[str, int, str]
 
 
 def _place(code: CodeType) -> Place:
+    if code.co_filename.startswith("<"):  # made by a dataclass: many have one name and line
+        return code.co_filename, id(code), code.co_qualname
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
