@@ -1,10 +1,14 @@
 """What the syntactic monoid of a regular language says about it: star-free, in AC0."""
 
-from theorykit.common.arguments import instance
+from theorykit.common.arguments import affordable, instance
 from theorykit.networks.tasks._regular import RegularLanguage
 
 Element = tuple[int, ...]
 """What a word does to the states of the minimal automaton."""
+
+
+MOST = 10**7
+"""Numbers of all maps together, at most: seconds."""
 
 
 def monoid(language: RegularLanguage) -> set[Element]:
@@ -19,6 +23,7 @@ def monoid(language: RegularLanguage) -> set[Element]:
             if made not in found:
                 found.add(made)
                 waiting.append(made)
+        affordable("the syntactic monoid", len(found) * len(element), MOST)
     return found
 
 
@@ -39,8 +44,11 @@ def in_ac0(language: RegularLanguage) -> bool:
     letters = _letters(language)
     words = frozenset(letters)  # of one length
     seen: set[frozenset[Element]] = set()
+    numbers = 0
     while words not in seen:
         seen.add(words)
+        numbers += len(words) * len(letters[0])
+        affordable("the sets of what words of one length do", numbers, MOST)
         for element in words:
             group = _cycle(element)
             if element in group and words.issuperset(group):

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -20,6 +20,7 @@ from theorykit.common.arguments import (
     integers,
     listed,
     numbered,
+    shown,
 )
 from theorykit.networks.tasks._base import Sample
 from theorykit.networks.tasks._lengths import AnyLength, span
@@ -27,6 +28,13 @@ from theorykit.networks.tasks._lengths import AnyLength, span
 END = "EOS"
 OPERATORS = "|*+?&^.(){} "
 """Characters that a pattern does not take as symbols."""
+
+
+FEW = 32
+"""Words that are read one after the other, and not side by side; each may then be long."""
+
+MOST_STATES, MOST_STEPS = 2**12, 2**21
+"""States of an automaton before it is minimised, and steps to find them, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +67,8 @@ class RegularLanguage(AnyLength):
     its symbols, one character each; `complement`: whether the language is what does not match.
 
     **Raises:** `ValueError` for a pattern that does not parse or has a symbol outside the alphabet,
-    an alphabet without distinct symbols, a word with other symbols, or a length without words.
+    an alphabet without distinct symbols, a word with other symbols, or a length without words; when
+    it is first used, for one whose automaton has more than 4,096 states before it is minimised.
     """
 
     name: str
@@ -103,12 +112,50 @@ class RegularLanguage(AnyLength):
         symbols = set(self.alphabet)
         try:
             pattern = without_powers_of_0(self.pattern)
-            made = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=symbols), minify=True)
+            nfa = NFA.from_regex(pattern, input_symbols=symbols)
+            self._affordable(nfa)
+            made = DFA.from_nfa(nfa, minify=True)
         except (AutomatonException, RegexException) as error:
             raise ValueError(
                 f"the pattern {self.pattern!r} does not parse: {str(error).rstrip('.')}."
             ) from error
         return made.complement(minify=True) if self.complement else made
+
+    def _affordable(self, nfa: Any) -> None:
+        """Raise a `ValueError` if the subset construction reaches too many states.
+
+        They are counted with sets of states as the bits of whole numbers, which is quick.
+        """
+        number = {state: k for k, state in enumerate(nfa.states)}
+        moves = nfa.transitions
+
+        def closed(states: Iterable[Any]) -> int:
+            """Return the states, and those that empty steps lead to, as bits."""
+            found = dict.fromkeys(states)
+            waiting = list(found)
+            for state in waiting:
+                more = [s for s in moves.get(state, {}).get("", ()) if s not in found]
+                found.update(dict.fromkeys(more))
+                waiting += more
+            return sum(1 << number[s] for s in found)
+
+        step = [[closed(moves.get(q, {}).get(a, ())) for q in number] for a in self.alphabet]
+        waiting, work = [closed([nfa.initial_state])], 0
+        seen = set(waiting)
+        for subset in waiting:
+            inside = [k for k, bit in enumerate(reversed(f"{subset:b}")) if bit == "1"]
+            work += len(self.alphabet) * (len(inside) + 1)
+            for table in step:
+                after = functools.reduce(int.__or__, (table[k] for k in inside), 0)
+                if after not in seen:
+                    seen.add(after)
+                    waiting.append(after)
+            if len(seen) > MOST_STATES or work > MOST_STEPS:
+                raise ValueError(
+                    f"the pattern {shown(self.pattern)} takes a deterministic automaton of up to "
+                    f"2^{len(number)} states: after {work:,} steps {len(seen):,} are found, and at "
+                    f"most {MOST_STATES:,} states and {MOST_STEPS:,} steps are taken on here."
+                )
 
     @functools.cached_property
     def automaton(self) -> Automaton:
@@ -133,6 +180,8 @@ class RegularLanguage(AnyLength):
         if isinstance(words, str):
             return bool(self.accepts([words])[0])
         words = [self._text(word) for word in as_strings(words)]
+        if len(words) <= FEW:
+            return np.array([self.automaton.accept[self._state(word)] for word in words], bool)
         lengths = np.array([len(word) for word in words])
         inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(inside.shape, int)
@@ -146,10 +195,14 @@ class RegularLanguage(AnyLength):
 
     def next_symbols(self, word: str) -> frozenset[str]:
         """Return what may come after a word, "EOS" included; nothing after what no word begins."""
-        state = 0
-        for number in self.ids(word):
-            state = int(self.automaton.follow[state, number])
-        return self._after(state)
+        return self._after(self._state(word))
+
+    def _state(self, word: str) -> int:
+        """Return the state that a word leads to."""
+        state, follow = 0, self.automaton.follow.tolist()
+        for number in self.ids(word).tolist():
+            state = follow[state][number]
+        return state
 
     @functools.cached_property
     def sets(self) -> tuple[frozenset[str], ...]:

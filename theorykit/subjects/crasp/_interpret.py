@@ -1,5 +1,6 @@
 """Definition 8 read aloud, in plain Python: what everything else is tested against."""
 
+import itertools
 from collections.abc import Sequence
 
 from theorykit.common.arguments import instance
@@ -34,7 +35,7 @@ def interpret(program: Program, string: Sequence[str]) -> dict[str, list[int]]:
     program.encode(instance("a string", string, Sequence, "text or a sequence of symbols"))
     values: dict[str, list[int]] = {}
     for d in program.core.definitions:
-        values[d.name] = [_value(d.expression, i, string, values) for i in range(len(string) + 1)]
+        values[d.name] = _values(d.expression, string, values)
     return values
 
 
@@ -43,28 +44,35 @@ def interpreted(program: Program, string: Sequence[str]) -> bool:
     return bool(interpret(program, string)[program.output][-1])
 
 
-def _value(e: Expression, i: int, string: Sequence[str], values: dict[str, list[int]]) -> int:
-    """Return the value of one core operation at position i, from those of earlier operations."""
+def _values(e: Expression, string: Sequence[str], values: dict[str, list[int]]) -> list[int]:
+    """Return the values of one core operation at all positions, from those of earlier operations.
+
+    A counting is added up as it goes, so that time grows with the string and not with its square.
+    """
+    places = range(len(string) + 1)
     match e:
         case Symbol(symbol):
-            return int(i > 0 and string[i - 1] == symbol)
+            return [0, *(int(s == symbol) for s in string)]
         case Periodic(modulus, residues):
-            return int(i % modulus in residues)
+            return [int(i % modulus in residues) for i in places]
         case Truth() | Integer():
-            return 1
+            return [1 for _ in places]
         case Not(BooleanRef(a)):
-            return 1 - values[a][i]
+            return [1 - v for v in values[a]]
         case And(BooleanRef(a), BooleanRef(b)):
-            return values[a][i] * values[b][i]
+            return [v * w for v, w in zip(values[a], values[b], strict=True)]
         case Compare("<=", CountRef(a), CountRef(b)):
-            return int(values[a][i] <= values[b][i])
+            return [int(v <= w) for v, w in zip(values[a], values[b], strict=True)]
+        case Counting(BooleanRef(a), None):
+            return list(itertools.accumulate(values[a][1:], initial=0))
         case Counting(BooleanRef(a), offsets):
-            psi = lambda j: offsets is None or i - j in offsets
-            return sum(1 for j in range(1, i + 1) if psi(j) and values[a][j])
+            near = [k for k in offsets if k < len(string)]
+            return [sum(values[a][i - k] for k in near if i - k >= 1) for i in places]
         case If(BooleanRef(p), CountRef(a), CountRef(b)):
-            return values[a][i] if values[p][i] else values[b][i]
+            each = zip(values[p], values[a], values[b], strict=True)
+            return [v if holds else w for holds, v, w in each]
         case Add(CountRef(a), CountRef(b)):
-            return values[a][i] + values[b][i]
+            return [v + w for v, w in zip(values[a], values[b], strict=True)]
         case Subtract(CountRef(a), CountRef(b)):
-            return values[a][i] - values[b][i]
+            return [v - w for v, w in zip(values[a], values[b], strict=True)]
     raise TypeError(f"{e!r} is no core operation.")

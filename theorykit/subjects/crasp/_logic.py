@@ -167,6 +167,7 @@ def models(word: Sequence[str], formula: Formula) -> bool:
     instance("a word", word, Sequence, "text or a sequence of symbols")
     if not word:
         raise ValueError("the translation is for nonempty words.")
+    affordable("a formula at all pairs of positions", len(word) ** 2, 2**26)
     return bool(satisfies(word, formula)[0, 0])
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from theorykit.networks.tasks import LANGUAGES, RegularLanguage, in_ac0, star_free
+from theorykit.networks.tasks import LANGUAGES, RegularLanguage, _monoids, in_ac0, star_free
 from theorykit.networks.tasks._monoids import monoid
 
 
@@ -13,6 +13,16 @@ def test_groups_are_their_own_syntactic_monoid():
     assert len(monoid(LANGUAGES["parity"])) == 2
     assert len(monoid(LANGUAGES["tomita5"])) == 4
     assert len(monoid(LANGUAGES["tomita6"])) == 3
+
+
+def test_a_large_monoid_is_refused(monkeypatch):
+    language = RegularLanguage("x", "(a|b)*a(a|b){5}", "ab")
+    assert star_free(language)
+    assert in_ac0(language)
+    monkeypatch.setattr(_monoids, "MOST", 10**3)
+    for ask in (star_free, in_ac0):
+        with pytest.raises(ValueError, match="takes about"):
+            ask(language)
 
 
 @pytest.mark.parametrize(

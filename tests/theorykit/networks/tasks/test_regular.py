@@ -1,5 +1,6 @@
 import itertools
 import re
+import time
 
 import jax
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorykit.networks.tasks import LANGUAGES, RegularLanguage
+from theorykit.networks.tasks import LANGUAGES, RegularLanguage, _regular
 
 KEY = jax.random.key(0)
 
@@ -243,6 +244,29 @@ def test_what_is_repeated_no_times_is_the_empty_word(pattern, same):
     assert made.accepts(words).tolist() == right.accepts(words).tolist()
 
 
+@pytest.mark.parametrize("n", [1, 4, 8])
+def test_states_are_counted_as_the_subset_construction_has_them(monkeypatch, n):
+    """The (n + 1)-th symbol from the end is an a: 2^(n + 1) states, and a start of its own."""
+    language = lambda: RegularLanguage("x", f"(a|b)*a(a|b){{{n}}}", "ab")
+    monkeypatch.setattr(_regular, "MOST_STATES", 2 ** (n + 1) + 1)
+    assert len(language().automaton.accept) == 2 ** (n + 1)
+    monkeypatch.setattr(_regular, "MOST_STATES", 2 ** (n + 1))
+    with pytest.raises(ValueError, match="states"):
+        _ = language().automaton
+
+
+def test_one_long_word_is_read_as_quickly_as_many_short_ones(monkeypatch):
+    language, words = LANGUAGES["parity"], ["", "ab", "aab", "a" * 7, "b"]
+    assert language.accepts(words).tolist() == [w.count("a") % 2 == 0 for w in words]
+    monkeypatch.setattr(_regular, "FEW", 0)
+    assert language.accepts(words).tolist() == [w.count("a") % 2 == 0 for w in words]
+    monkeypatch.undo()
+    long = "ab" * (5 * 10**5)
+    begun = time.process_time()
+    assert language.accepts(long)
+    assert time.process_time() - begun < 2
+
+
 def test_lengths_go_round():
     language = RegularLanguage("x", "(aaa)*bb|b", "ab")
     right = [n for n in range(1, 60) if n == 1 or n % 3 == 2]
@@ -260,6 +284,11 @@ def test_lengths_go_round():
     [
         (lambda: RegularLanguage("x", "a{1000000}", "ab").dfa, "takes about 1.0e6 symbols"),
         (lambda: RegularLanguage("x", "((a{999}){999}){999}", "ab").dfa, "symbols, written out"),
+        (
+            lambda: RegularLanguage("x", "(a|b)*a(a|b){30}", "ab").accepts("a"),
+            "4,097 are found, and at most 4,096 states",
+        ),
+        (lambda: LANGUAGES["parity"].word([3]), "symbols are numbered 0 ... 2, not 3"),
         (lambda: RegularLanguage("x", None, "ab"), "pattern is text, got None"),
         (lambda: RegularLanguage("x", "a", 3), "alphabet is text, got 3"),
         (lambda: LANGUAGES["parity"].accepts(w for w in "ab"), "a list of them; got <generator"),

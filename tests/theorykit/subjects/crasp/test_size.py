@@ -37,12 +37,32 @@ def test_a_million_symbols():
     assert p.accepts(balanced)
     assert not p.accepts(balanced[:-1] + "(")
     assert time.process_time() - start < 4
+    x = np.array(p.encode(balanced))
+    at_the_end = lambda: crasp.evaluate(p, x, [p.output])[p.output][-1]
+    assert at_the_end()  # compiled
+    start = time.process_time()
+    assert at_the_end()
+    assert time.process_time() - start < 2
     local = crasp.parse("alphabet: a b\nL(i) := (#[j <= i, i - j in {0, 7, 99999}] Q_a(j)) = 3")
     w = ["b"] * 10**5
     for k in (-1, -8, -100000):
         w[k] = "a"
     assert local.accepts("".join(w))
     assert not local.accepts("".join(w[1:]) + "b")
+
+
+def test_the_interpreter_grows_with_the_string_and_not_with_its_square():
+    p = crasp.parse("alphabet: a b\nC(i) := #[j <= i] Q_a(j)\nD(i) := #[j <= i, i - j in {0, 3}] Q_a(j)\n"
+                    "L(i) := C(i) = 30000 and D(i) = 0")  # fmt: skip
+    w = "a" * 30000 + "b" * 70000
+    start = time.process_time()
+    found = crasp.interpret(p, w)
+    assert time.process_time() - start < 4
+    assert found["L"][-1] == 1
+    assert found["C"][30000] == 30000
+    assert [i for i in (2, 30000, 30001, 30003, 30004) if found["D"][i] == 1] == [2, 30001, 30003]
+    with pytest.raises(ValueError, match="all pairs of positions takes about 1"):
+        crasp.models(w, crasp.formula(p))
 
 
 @pytest.mark.parametrize("terms", [FEW, pytest.param(10_000, marks=pytest.mark.slow)])
