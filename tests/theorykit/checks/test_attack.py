@@ -58,3 +58,10 @@ def test_the_worst_point_is_kept_not_the_last(trial, start):
     """The relative gap of 1 / (1 + (x - 1)^2) to 1 is largest at 1; momentum carries beyond."""
     (found,) = ends(trial, lambda x: 1 / (1 + (x - 1) ** 2), lambda x: 1.0, start, steps=60)
     assert found == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_step_uphill_after_one_down_is_not_the_best(trial):
+    """A narrow peak at the start, and beyond it a gentle slope, that the first step leads to."""
+    peak = lambda x: 1 + jnp.exp(-(((x - 1) / 0.05) ** 2)) + 0.01 * x
+    (found,) = ends(trial, peak, lambda x: 1.0, 0.99)
+    assert found == pytest.approx(0.99)

@@ -94,19 +94,40 @@ def test_the_order_is_over_all_arguments():
     assert complexity(two) == (2, 1, 3, 3, 1, 3.5)  # sizes 0, 1 and 2.5
 
 
-@pytest.mark.parametrize(("tries", "work"), [(300, 10**9), (10**9, 300 * 40)])
+@pytest.mark.parametrize(("tries", "work"), [(300, 10**9), (10**9, 300 * 100)])
 def test_no_more_neighbours_are_looked_at_than_stated(monkeypatch, tries, work):
-    """Nor more numbers in them: 300 points of 40 entries, and what is left of a batch of 64."""
+    """Nor more numbers in them: 300 points of 100 entries, and what is left of a batch of 64."""
     monkeypatch.setattr(_shrink, "MOST_TRIES", tries)
     monkeypatch.setattr(_shrink, "MOST_WORK", work)
     looked = []
 
     def refutes(cases):
         looked.extend(cases)
-        return np.array([(c["x"] > 0.25).all() for c in cases])
+        return np.array([(c["x"] > 2.5).all() for c in cases])
 
-    shrink({"x": np.random.default_rng(0).uniform(3, 9, 40)}, refutes, anywhere)
+    shrink({"x": np.random.default_rng(0).uniform(5, 9, 100)}, refutes, anywhere)
     assert 100 < len(looked) < 300 + 64
+
+
+@pytest.mark.parametrize(("tries", "work"), [(100, 10**9), (10**9, 100)])
+def test_small_steps_end_too(monkeypatch, tries, work):
+    """From 900 down by one: about ten neighbours a step."""
+    monkeypatch.setattr(_shrink, "MOST_TRIES", tries)
+    monkeypatch.setattr(_shrink, "MOST_WORK", work)
+    found = shrink({"x": np.array(900.0)}, over(lambda x: x > 700), anywhere)["x"]
+    assert 870 < found < 900
+
+
+def test_it_moves_to_the_simplest_of_those_looked_at_together():
+    """Zero is among the first neighbours, and none is simpler."""
+    calls = []
+
+    def refutes(cases):
+        calls.append(len(cases))
+        return np.ones(len(cases), bool)
+
+    assert shrink({"x": np.array([3.5, 2.5])}, refutes, anywhere)["x"].tolist() == [0, 0]
+    assert len(calls) == 1
 
 
 def test_a_neighbour_at_which_a_side_fails_is_left_out_alone():

@@ -250,6 +250,16 @@ def test_the_training_length_of_one_layer_by_hand():
     )
 
 
+def test_the_output_bound_by_hand():
+    """|A| = 2, |B| = 3, |b| = 5, |U| = 7: L_MLP = 7 (1 + 6) = 49; lengths 1 and 3, values 10, 0."""
+    f = one_layer(np.diag([1.0, 3.0]), np.diag([10.0, 0.0]), 7.0)
+    unit = limit.mlp(2, [({0: 2.0}, -5.0, False, {1: 3.0})])
+    f = dataclasses.replace(f, layers=(limit.Layer(f.layers[0].heads, *unit),))
+    assert simulation.output_bound(f) == 49 * (3 + 10) + 7 * 3 * 5
+    assert simulation.output_bound(f, True) == 49 * 11 + 49 * 5
+    assert simulation.sensitivity(f) == 49 * 10
+
+
 def test_the_average_length_counts_symbols_and_residues():
     """Eq. (39) with a period of 2: pairs are S Delta = 4, and N has a factor Delta."""
     f, g = pair(0, 1, 2)
