@@ -66,7 +66,7 @@ def _values(e: Expression, string: Sequence[str], values: dict[str, list[int]]) 
         case Counting(BooleanRef(a), None):
             return list(itertools.accumulate(values[a][1:], initial=0))
         case Counting(BooleanRef(a), offsets):
-            near = [k for k in offsets if k < len(string)]
+            near = [k for k in offsets or () if k < len(string)]
             return [sum(values[a][i - k] for k in near if i - k >= 1) for i in places]
         case If(BooleanRef(p), CountRef(a), CountRef(b)):
             each = zip(values[p], values[a], values[b], strict=True)
