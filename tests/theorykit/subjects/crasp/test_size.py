@@ -52,8 +52,12 @@ def test_a_million_symbols():
 
 
 def test_the_interpreter_grows_with_the_string_and_not_with_its_square():
-    p = crasp.parse("alphabet: a b\nC(i) := #[j <= i] Q_a(j)\nD(i) := #[j <= i, i - j in {0, 3}] Q_a(j)\n"
-                    "L(i) := C(i) = 30000 and D(i) = 0")  # fmt: skip
+    p = crasp.parse(
+        "alphabet: a b\n"
+        "C(i) := #[j <= i] Q_a(j)\n"
+        "D(i) := #[j <= i, i - j in {0, 3}] Q_a(j)\n"
+        "L(i) := C(i) = 30000 and D(i) = 0"
+    )
     w = "a" * 30000 + "b" * 70000
     start = time.process_time()
     found = crasp.interpret(p, w)
