@@ -68,7 +68,7 @@ def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
     scale = np.maximum(powers @ (w * squares), 0) / (powers**2 @ w)
     misfit = ((squares - scale[:, None] * powers) ** 2) @ w
     best = int(misfit.argmin())
-    if len(x) < 2 or scale[best] == 0:
+    if len(x) < 2 or not math.isfinite(misfit[best]) or scale[best] == 0:
         return Exponent(math.nan, -math.inf, math.inf)
     freedom = max(1, len(x) - 2)
     reach = ndtri((1 + CONFIDENCE) / 2) ** 2 * max(1.0, misfit[best] / freedom)

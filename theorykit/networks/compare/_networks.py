@@ -15,7 +15,7 @@ from theorykit.common.arguments import (
     as_array,
     function,
     instance,
-    number,
+    real,
     seed_numbers,
     shown,
     size,
@@ -186,7 +186,7 @@ def trained(
             f"targets of shape {y.shape}"
         )
     if not isinstance(learning_rate, jax.core.Tracer):
-        number("learning_rate", learning_rate, "a finite number", lambda v: True)
+        learning_rate = real("learning_rate", learning_rate)
     steps = size("steps", steps)
     stage = Stage(x, jnp.reshape(y, (len(x), -1)), learning_rate, (steps,))
     return descend(network, [stage], x_test, subtract=True)["test"][0][0]

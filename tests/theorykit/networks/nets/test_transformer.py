@@ -184,8 +184,10 @@ def test_logits_times_the_log_of_the_length():
     np.testing.assert_allclose(padded, scaled(IDS), rtol=1e-5)
 
 
-def test_scalars_shift_both_circuits_by_a_multiple_of_one():
-    net = Transformer(**TRAINED, mlp=None, readout="tokens", scalars=(0.3, -0.7))
+@pytest.mark.parametrize("scalars", [(0.3, -0.7), [0.3, -0.7]])
+def test_scalars_shift_both_circuits_by_a_multiple_of_one(scalars):
+    net = Transformer(**TRAINED, mlp=None, readout="tokens", scalars=scalars)
+    hash(net.options)
     attention = net.blocks[0].attention
     z = np.asarray(net.embed(IDS))
     expected = np.zeros_like(z)

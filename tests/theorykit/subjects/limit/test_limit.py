@@ -204,3 +204,45 @@ def test_regularisers_of_a_small_example():
     assert limit.regularizer_infinity(t) == 1 + 1 + 5 + 0 + 1 + 1 + 1 + 0
     with pytest.raises(ValueError, match="R_inf"):
         limit.regularizer(t)
+
+
+def test_arrays_of_other_dtypes_will_do():
+    t = drawn(0)
+    single = lambda head: limit.Head(*map(np.float32, (head.K, head.Q, head.V)), head.phi)
+    layers = tuple(
+        limit.Layer(
+            tuple(map(single, layer.heads)),
+            *map(np.float32, (layer.A, layer.B, layer.b)),
+            layer.heaviside,
+        )
+        for layer in t.layers
+    )
+    again = dataclasses.replace(t, E=np.float32(t.E), U=np.float32(t.U), layers=layers)
+    assert {a.dtype for a in again.parameters} == {np.dtype(np.float64)}
+    x = np.array([t.encode(t.alphabet[1:] * 2)])
+    np.testing.assert_array_equal(limit.forward(again, x), limit.forward(t, x))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda t: dataclasses.replace(t, layers=(t,)), "layers are several limit.Layer"),
+        (lambda t: dataclasses.replace(t, shift=np.nan), "shift is True or False, got nan"),
+        (
+            lambda t: limit.Head(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), phi=3),
+            "phi is None, a limit.Local or",
+        ),
+        (lambda t: limit.Local("a"), "values is an array of real numbers, got 'a'"),
+        (lambda t: limit.Local((1.0, np.inf)), "values must be finite"),
+        (lambda t: limit.alpha(t, 9, 1, (), (), t.E, t.E), "a layer is a whole number from 1 to"),
+        (lambda t: limit.beta(t, (3,), t.E, t.E), "a path is pairs (layer, head), got (3,)"),
+        (lambda t: limit.paths(t, below=99), "below is a whole number from 0 to"),
+        (lambda t: limit.forward(t, []), "one symbol or more, got none"),
+        (lambda t: t.encodings(10**30), "length is a whole number"),
+        (lambda t: limit.mod_p_task(10**6), "this transformer takes about 3.0e12 numbers"),
+    ],
+)
+def test_what_no_transformer_is_made_of(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call(drawn(0))
+    assert says in str(error.value)

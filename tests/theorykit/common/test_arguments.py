@@ -1,0 +1,48 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from theorykit.common.arguments import as_alphabet, as_floating, as_rng, integers, reals
+
+
+@pytest.mark.parametrize("given", [[1, 2], (1.0, 2.0), np.array([1, 2], np.int8), jnp.ones(2)])
+def test_numbers_are_read_as_float64(given):
+    found = reals("x", given)
+    assert found.dtype == np.float64
+    assert found.tolist() == list(given)
+
+
+@pytest.mark.parametrize("given", [[1, 2], np.array([1, 2], np.uint64), jnp.array([1, 2]), []])
+def test_integers_are_read_as_int64(given):
+    assert integers("x", given).dtype == np.int64
+    assert integers("x", given).tolist() == list(given)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: reals("x", [1.0, np.nan]), "x must be finite; 1 of 2 numbers are not."),
+        (lambda: reals("x", [[1], [2, 3]]), "x is an array of real numbers, got [[1], [2, 3]]."),
+        (lambda: reals("x", 10**30), "real numbers, got 1000000000000000000000000000000."),
+        (lambda: reals("x", 1j), "real numbers, got 1j."),
+        (lambda: integers("x", [0.5]), "x is an array of integers, got [0.5]."),
+        (lambda: integers("x", [True]), "integers, got [True]."),
+        (lambda: integers("x", np.array([2**63], np.uint64)), "integers, got array([922337203"),
+        (lambda: as_alphabet("aa"), "different symbols, each of them text, got 'aa'."),
+        (lambda: as_alphabet(["a", 1]), "got ['a', 1]."),
+        (lambda: as_alphabet(()), "got ()."),
+        (lambda: as_rng(0), "rng is a numpy Generator, as np.random.default_rng(seed) makes one"),
+        (lambda: as_floating("dtype", int), "dtype is a floating dtype such as jnp.float32, got"),
+        (lambda: as_floating("dtype", "q"), "got 'q'."),
+    ],
+)
+def test_what_is_refused(call, says):
+    with pytest.raises(ValueError, match=r"\.$") as error:
+        call()
+    assert says in str(error.value)
+
+
+def test_dtypes_by_name_and_by_default():
+    assert as_floating("dtype", "bfloat16") == jnp.bfloat16
+    assert as_floating("dtype", None) == jnp.result_type(float)
+    assert as_alphabet(["a", "$"]) == ("a", "$")
