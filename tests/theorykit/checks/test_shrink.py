@@ -94,8 +94,9 @@ def test_the_order_is_over_all_arguments():
     assert complexity(two) == (2, 1, 3, 3, 1, 3.5)  # sizes 0, 1 and 2.5
 
 
+@pytest.mark.parametrize("least", [2.5, 99.0])  # many moves, and none
 @pytest.mark.parametrize(("tries", "work"), [(300, 10**9), (10**9, 300 * 100)])
-def test_no_more_neighbours_are_looked_at_than_stated(monkeypatch, tries, work):
+def test_no_more_neighbours_are_looked_at_than_stated(monkeypatch, tries, work, least):
     """Nor more numbers in them: 300 points of 100 entries, and what is left of a batch of 64."""
     monkeypatch.setattr(_shrink, "MOST_TRIES", tries)
     monkeypatch.setattr(_shrink, "MOST_WORK", work)
@@ -103,7 +104,7 @@ def test_no_more_neighbours_are_looked_at_than_stated(monkeypatch, tries, work):
 
     def refutes(cases):
         looked.extend(cases)
-        return np.array([(c["x"] > 2.5).all() for c in cases])
+        return np.array([(c["x"] > least).all() for c in cases])
 
     shrink({"x": np.random.default_rng(0).uniform(5, 9, 100)}, refutes, anywhere)
     assert 100 < len(looked) < 300 + 64
