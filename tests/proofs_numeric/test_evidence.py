@@ -26,22 +26,18 @@ FITTED = {
 }
 REFUTED = [c.id for c in CAPTURE if c.expect == Verdict.refuted and c.id not in FITTED]
 EXACT = [
-    "sharper.fourier*",
+    "sharper.fourier",
+    "sharper.fourier.centred*",
     "sharper.9.*",
     "sharper.10.bias*",
     "sharper.construction.log_scale*",
     "sharper.D.rescaling",
     "sharper.16.cot",
     "sharper.H.low_degree.blocks",
-    "templates.counts*",
-    "templates.match*",
-    "templates.disjoint",
     "templates.E2",
     "templates.F1.table",
     "templates.F2.*",
     "templates.J2.limit*",
-    "templates.N",
-    "templates.N.mlp",
     "templates.D2.hoeffding.repaired",
     "templates.G1.series",
     "templates.G1.bound",
@@ -72,7 +68,7 @@ def test_what_holds_has_a_resolution_that_says_something(results):
 def test_refutations_are_certified(id, results):
     outcome = results[id].outcome
     assert (outcome.verdict, outcome.evidence) == (Verdict.refuted, Evidence.certified)
-    assert outcome.certificate.bits == 64
+    assert outcome.certificate.bits in (64, None)  # balls, or integers
 
 
 def test_proofs_are_found(results):

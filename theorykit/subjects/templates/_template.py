@@ -236,7 +236,8 @@ class Template:
         if isinstance(self.label, str):
             shown = self.label if self.label in WILD else f"'{self.label}'"
         else:
-            shown = f"{self.label:+.17g}"
+            label = self.label + 0  # no -0.0
+            shown = ("" if label < 0 else "+") + repr(label).removesuffix(".0")
         return f"{body} -> {shown}"
 
 
