@@ -129,3 +129,14 @@ def test_the_misfit_is_shared_among_the_sizes_less_two(count, degrees):
     inside = grid[misfit <= misfit.min() * (1 + 6.6348966010212145 / degrees)]
     fitted = exponents.of_squares(SIZES[:count], squares, stderr)
     np.testing.assert_allclose([fitted.low, fitted.high], [inside[0], inside[-1]], atol=1.1e-3)
+
+
+def test_an_end_that_the_data_do_not_bound_is_infinite():
+    """1 at the smallest size and nothing beyond it is any steep fall; the other way, any rise."""
+    error = np.full(4, 0.01)
+    fall = exponents.of_squares(SIZES, [1, 0, 0, 0], error)
+    rise = exponents.of_squares(SIZES, [0, 0, 0, 1], error)
+    assert fall.low == -np.inf
+    assert -6 < fall.high < -1
+    assert rise.high == np.inf
+    assert 1 < rise.low < 3
