@@ -53,5 +53,5 @@ def test_ties_that_count_as_a_majority_are_found(monkeypatch):
     from theorykit.proofs_numeric.templates import definitions
 
     ties = [(z, 1 if z.count("α") > 1 else -1) for z in ("ααα", "ααβ", "αβα", "αββ")]
-    monkeypatch.setattr(definitions, "LABELLED", ties)
+    monkeypatch.setattr(definitions, "labelled", lambda: ties)
     assert definitions.majority_labels_repaired.run().verdict == "refuted"
