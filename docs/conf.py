@@ -56,7 +56,8 @@ html_title = "theorykit"
 html_static_path = ["_static"]
 html_css_files = ["notebooks.css"]
 html_show_copyright = False
-html_theme_options = {"show_toc_level": 2, "home_page_in_toc": True}
+# The sidebar has the search field; the page's header would show another.
+html_theme_options = {"show_toc_level": 2, "home_page_in_toc": True, "navbar_persistent": []}
 html_copy_source = False
 smartquotes = False
 copybutton_exclude = ".linenos, .gp, .go"

@@ -78,7 +78,7 @@ class Check(abc.ABC):
         for name in self.functions:
             value = getattr(self, name)
             if value is not None and not callable(value):
-                raise ClaimError(f"{name} is a function, such as lambda: {value!r}, not {value!r}.")
+                raise ClaimError(f"{name} is a function, not {value!r}.")
 
     @abc.abstractmethod
     def test(self, trial: Trial) -> Outcome:

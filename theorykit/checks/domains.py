@@ -91,7 +91,13 @@ class Domain:
         return rng.choice(_SCALES) * rng.standard_normal(self.latent_shape(sizes))
 
     def __str__(self) -> str:
-        return f"{type(self).__name__.lower()}({_shown(self.shape)})"
+        """Return it as it is written: bounds, the shape, and what differs from its default."""
+        fields = {f.name: (getattr(self, f.name), f.default) for f in dataclasses.fields(self)}
+        shape = _shown(fields.pop("shape")[0])
+        parts = [f"{fields.pop(end)[0]:g}" for end in ("lo", "hi") if end in fields]
+        parts += [shape] if shape else []
+        parts += [f"{name}={value}" for name, (value, default) in fields.items() if value != default]
+        return f"{type(self).__name__.lower()}({', '.join(parts)})"
 
 
 @dataclasses.dataclass(frozen=True)
