@@ -210,6 +210,7 @@ def _experiment(
     chosen = experiments.find(paper, name)
     err = report.console(stderr=True)
     say = lambda line: err.print(line, markup=False)
+    say(f"{paper} {name}, {size.value}, seed {seed}: {chosen.words} Compiling comes first.")
     found = chosen.run(experiments.Setting(size.value, seed, run, say))
     out.print(report.rows(found.rows))
     out.print()

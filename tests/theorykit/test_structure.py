@@ -105,7 +105,7 @@ def imported(source: str) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, "an import in the house is not relative"
+            assert not node.level, "an import in the project is not relative"
             found += [f"{node.module}.{alias.name}" for alias in node.names]
     return [name for name in found if name.split(".")[0] == "theorykit"]
 

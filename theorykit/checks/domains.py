@@ -96,7 +96,9 @@ class Domain:
         shape = _shown(fields.pop("shape")[0])
         parts = [f"{fields.pop(end)[0]:g}" for end in ("lo", "hi") if end in fields]
         parts += [shape] if shape else []
-        parts += [f"{name}={value}" for name, (value, default) in fields.items() if value != default]
+        parts += [
+            f"{name}={value}" for name, (value, default) in fields.items() if value != default
+        ]
         return f"{type(self).__name__.lower()}({', '.join(parts)})"
 
 

@@ -100,7 +100,8 @@ def experiments(paper: str | None = None) -> list[Experiment]:
                 importlib.import_module(known.experiments)
     having = sorted({e.paper for e in _known.values()})
     if paper is not None and paper not in having:
-        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.")
+        meant = nearest(paper, having)
+        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.{meant}")
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 

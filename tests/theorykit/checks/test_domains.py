@@ -136,3 +136,18 @@ def test_structured_latents_hold_zeros_ties_and_large_entries():
     assert [1, 1, 1, 1] in patterns
     assert [domains.LARGE, 0, 0, 0] in patterns
     assert [1, -1, 1, -1] in patterns
+
+
+@pytest.mark.parametrize(
+    ("domain", "written"),
+    [
+        (interval(0, 1), "interval(0, 1)"),
+        (interval(-1, 0.5, "S"), "interval(-1, 0.5, S)"),
+        (integers(0, 3, "n"), "integers(0, 3, n)"),
+        (psd("n", bound=2.0), "psd(n, bound=2.0)"),
+        (reals("T T"), "reals(T T)"),
+        (reals(scale=3.0), "reals(scale=3.0)"),
+    ],
+)
+def test_a_domain_is_shown_with_its_bounds(domain, written):
+    assert str(domain) == written

@@ -1,4 +1,4 @@
-"""The door for checks: one file from outside the package, and all reports say what it found."""
+"""A check from outside the package, in one file: all reports say what it found."""
 
 import io
 import json
