@@ -19,7 +19,11 @@ def faults(*arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["training", "nets", "kernels", "compare"])
+@pytest.mark.parametrize(
+    "package",
+    ["pacbayes", "sharpness", "templates", "simulation", "boolean", "crasp", "limit", "tasks",
+     "training", "nets", "kernels", "compare"],
+)  # fmt: skip
 def test_wrong_arguments_are_refused_in_a_sentence(package):
     faults(package)
 
@@ -60,3 +64,13 @@ def test_the_harness_tells_a_fault_from_a_refusal(monkeypatch, kind, value, faul
         harness.Target("p", "f", call, {"x": lambda: 2.0}), "x", lambda: value, 2.0
     )
     assert (found and found[0]) == fault
+
+
+def test_every_package_with_examples_is_tried(monkeypatch):
+    monkeypatch.syspath_prepend(str(HARNESS.parent))
+    valid = importlib.import_module("valid")
+    (mark,) = (
+        m for m in test_wrong_arguments_are_refused_in_a_sentence.pytestmark
+        if m.name == "parametrize"
+    )  # fmt: skip
+    assert sorted(mark.args[1]) == sorted(valid.EXAMPLES)
