@@ -15,13 +15,16 @@ import typer
 
 from theorykit import report
 from theorykit.claims import TierWarning, float64, one, select
+from theorykit.common.compiled import keep_compiled
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.papers import PaperWarning
 from theorykit.results import Result
 from theorykit.runs import (
+    ONE_THREAD,
     Run,
     as_json,
+    default_jobs,
     fingerprint,
     header,
     read_run,
@@ -73,9 +76,19 @@ def _verify(
         Path | None,
         typer.Option(metavar="DIR", help="Append results here; go on where it stopped."),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Processes; as many as cores and memory allow."),
+    ] = None,
+    cache: Annotated[
+        bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")
+    ] = True,
 ) -> int:
     """Try to break claims; exit 0 if every verdict is the recorded one, 1 if any moved."""
     writable(json_file)
+    os.environ.update({**ONE_THREAD, **os.environ})
+    if cache:
+        keep_compiled()
     claims = select(names or [], tier)
     total = len(claims)
     out = report.console(stderr=json_file == "-")
@@ -88,7 +101,8 @@ def _verify(
             live.finished(result, len(found))
 
         try:
-            run_selected(claims, seed, run, keep, live.progress)
+            most = min(default_jobs() if jobs is None else jobs, total)
+            run_selected(claims, seed, run, keep, live.progress, most if most > 1 else None)
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)

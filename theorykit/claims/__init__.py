@@ -1,5 +1,6 @@
 """Claims: what they are, how they are registered and found, and how one is run."""
 
+from theorykit.claims._attempt import Progress as Progress
 from theorykit.claims._attempt import float64 as float64
 from theorykit.claims._claim import TIERS as TIERS
 from theorykit.claims._claim import Claim as Claim

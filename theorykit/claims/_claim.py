@@ -99,6 +99,24 @@ class Claim:
         start = time.perf_counter()
         found = attempt(self.id, self.build, self.place, seed, progress, self.home)
         verdict, note = found.weighed()
+        outcome = self._signed(found.resolved())
+        seconds = time.perf_counter() - start
+        fallen = verdict == Verdict.refuted
+        result = self._result(outcome, verdict, note, seconds)
+        return dataclasses.replace(
+            result,
+            control=found.control,
+            check=found.tried,
+            falls=self.falls if fallen else None,
+            consequence=self.consequence if fallen else "",
+            ran=found.ran,
+        )
+
+    def failed(self, note: str, seconds: float = 0.0) -> Result:
+        """Return the result, an error, of a run that came to no end."""
+        return self._result(Outcome(Verdict.error, note=note), Verdict.error, note, seconds)
+
+    def _result(self, outcome: Outcome, verdict: Verdict, note: str, seconds: float) -> Result:
         return Result(
             id=self.id,
             paper=self.paper,
@@ -106,14 +124,10 @@ class Claim:
             statement=self.statement,
             expected=self.expect,
             verdict=verdict,
-            control=found.control,
-            outcome=self._signed(found.resolved()),
+            control=None,
+            outcome=outcome,
             note=note,
-            seconds=time.perf_counter() - start,
-            check=found.tried,
-            falls=self.falls if verdict == Verdict.refuted else None,
-            consequence=self.consequence if verdict == Verdict.refuted else "",
-            ran=found.ran,
+            seconds=seconds,
             mathematics=self.mathematics,
         )
 

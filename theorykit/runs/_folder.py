@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from theorykit.common.compiled import cache_home
 from theorykit.common.folders import Folder, write_atomically
 from theorykit.common.version import __version__
 from theorykit.results import UNREADABLE, Result
@@ -223,8 +224,7 @@ def _claims(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _last_file() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "theorykit" / "last.json"
+    return cache_home() / "last.json"
 
 
 def remember(

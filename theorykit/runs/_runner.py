@@ -1,12 +1,11 @@
 """Run many claims: several at a time, one folder, one list of results."""
 
+import concurrent.futures
 import contextlib
 import datetime
 import os
 import platform
 import queue
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,9 @@ from theorykit.results import Result
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
-
-AT_A_TIME = 2
-"""Claims that run at once: compilation leaves Python free, so two fill two cores."""
-
-MOST_MEMORY = 1.5e9
-"""Bytes of resident memory above which compiled functions are let go between claims."""
+from theorykit.runs._places import Elsewhere, Failure, Threads
+from theorykit.runs._processes import Processes
+from theorykit.runs._task import Task
 
 
 def verify(
@@ -31,6 +27,8 @@ def verify(
     seed: int = 0,
     tier: str = "fast",
     run: str | Path | None = None,
+    jobs: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
     on_result: Callable[[Result], None] | None = None,
     on_progress: Callable[[str, float], None] | None = None,
 ) -> list[Result]:
@@ -43,13 +41,17 @@ def verify(
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
     - `run`: a folder to append results to; claims that have one there already are not run again.
+    - `jobs`: run them in as many processes of this machine; without it in this one. Results are the
+      same. A claim of a notebook or script runs in this process all the same.
+    - `executor`: run them wherever it takes them, on a cluster say; its workers import theorykit
+      and the claims' files, which have the same paths there.
     - `on_result`, `on_progress`: called in this thread with each result, and with a running
       claim's id and the share of it that is done.
 
     **Raises:** `ValueError` for a pattern without claims, a file that cannot be imported, two
     claims with one id, or a run folder that does not fit.
     """
-    return run_selected(select(claims, tier), seed, run, on_result, on_progress)
+    return run_selected(select(claims, tier), seed, run, on_result, on_progress, jobs, executor)
 
 
 def run_selected(
@@ -58,8 +60,12 @@ def run_selected(
     run: str | Path | None = None,
     on_result: Callable[[Result], None] | None = None,
     on_progress: Callable[[str, float], None] | None = None,
+    jobs: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
 ) -> list[Result]:
     """Run these claims; as `verify` otherwise."""
+    if jobs is not None and executor is not None:
+        raise ValueError("give jobs or an executor, not both.")
     results: list[Result] = []
 
     def keep(result: Result) -> None:
@@ -72,7 +78,7 @@ def run_selected(
         if folder is not None:
             folder.plan([Asked.of(c).model_dump() for c in claims], machine())
         try:
-            run_claims(claims, marks, seed, folder, keep, on_progress)
+            run_claims(claims, marks, seed, folder, keep, on_progress, jobs, executor)
         finally:
             remember(results, head, marks)
     return sorted(results, key=lambda r: r.id)
@@ -122,43 +128,39 @@ def run_claims(
     folder: RunFolder | None,
     keep: Callable[[Result], None],
     on_progress: Callable[[str, float], None] | None = None,
-    at_a_time: int = AT_A_TIME,
+    jobs: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
 ) -> None:
-    """Run claims in threads; results arrive in this thread, in the order they are done.
+    """Run claims; results arrive in this thread, in the order they are done.
 
     **Arguments:** `marks`: each claim's fingerprint, taken before anything ran.
 
-    An exception in this thread (Ctrl-C, say) starts no further claim; what is running is left to
-    itself and its result is dropped.
+    An exception in this thread (Ctrl-C, say) starts no further claim; what is running in this
+    process or elsewhere is left to itself and its result is dropped.
     """
-    waiting: queue.SimpleQueue[Claim] = queue.SimpleQueue()
     events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    stop = threading.Event()
-    left = 0
+    say = lambda id, event: events.put((id, event))
+    left: dict[str, Claim] = {}
     for claim in claims:
         known = folder.result(claim.id, marks[claim.id]) if folder else None
         if known is not None:
             keep(known)
         else:
-            waiting.put(claim)
-            left += 1
+            left[claim.id] = claim
 
-    def work() -> None:
-        while not stop.is_set():
-            try:
-                claim = waiting.get_nowait()
-            except queue.Empty:
-                return
-            events.put((claim.id, 0.0))
-            try:
-                events.put((claim.id, claim.run(seed, _Seldom(claim.id, events.put))))
-            except BaseException as error:  # handed to the thread that waits
-                events.put((claim.id, error))
-            _let_go()
-
-    for _ in range(min(at_a_time, left)):
-        threading.Thread(target=work, daemon=True).start()
+    away: Elsewhere | Processes | None = None
+    if executor is not None:
+        away = Elsewhere(executor)
+    elif jobs is not None:
+        away = Processes(jobs)
+    sent = [Task.of(c, marks[c.id], seed) for c in left.values()] if away is not None else []
+    tasks = [task for task in sent if task is not None]
+    gone = {task.id for task in tasks}
+    here = Threads()
     try:
+        if away is not None:
+            away.begin(tasks, say)
+        here.begin([c for c in left.values() if c.id not in gone], seed, say)
         while left:
             try:
                 id, event = events.get(timeout=0.2)  # short, so that Ctrl-C gets through
@@ -166,39 +168,26 @@ def run_claims(
                 continue
             if isinstance(event, BaseException):
                 raise event
-            if isinstance(event, Result):
-                left -= 1
-                try:
-                    if folder is not None:
-                        folder.append(event, marks[id])
-                finally:  # Ctrl-C while writing
-                    keep(event)
-            elif on_progress is not None:
-                on_progress(id, event)
+            if isinstance(event, float):
+                if on_progress is not None:
+                    on_progress(id, event)
+                continue
+            result = _result(left.pop(id), event)
+            try:
+                if folder is not None:
+                    folder.append(result, marks[id])
+            finally:  # Ctrl-C while writing
+                keep(result)
     finally:
-        stop.set()
+        here.close()
+        if away is not None:
+            away.close()
 
 
-class _Seldom:
-    """Hand progress on a few times a second at most."""
-
-    def __init__(self, id: str, put: Callable[[tuple[str, float]], None]):
-        self._id, self._put, self._next = id, put, 0.0
-
-    def __call__(self, share: float) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + 0.2
-            self._put((self._id, float(share)))
-
-
-def _let_go() -> None:
-    """Drop compiled functions once they take much memory; they are of no use to other claims."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        return
-    if pages * 4096 > MOST_MEMORY:
-        import jax
-
-        jax.clear_caches()
+def _result(claim: Claim, event: Any) -> Result:
+    """Return the result that was said, in whatever form."""
+    if isinstance(event, Result):
+        return event
+    if isinstance(event, Failure):
+        return claim.failed(event.why, event.seconds)
+    return Result.from_json(event)

@@ -1,0 +1,204 @@
+"""Claims run in processes and executors as they do here, and what goes wrong there costs little."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from theorykit.claims import load
+from theorykit.results import Verdict
+from theorykit.runs import verify
+from theorykit.runs._places import TRIES, Failure
+from theorykit.runs._processes import Processes, _Waiting, default_jobs
+from theorykit.runs._runner import as_json
+from theorykit.runs._task import Mismatch, Task, perform
+
+CLAIMS = '''
+import functools, os, signal, time
+import jax, jax.numpy as jnp
+import numpy as np
+from theorykit import claim
+from theorykit.checks import exhaustive, identity
+from theorykit.domains import inputs, reals
+
+def over(predicate):
+    false = dict(predicate=lambda n: n > 0)
+    return exhaustive(predicate=predicate, universe=range(3), control=false)
+
+@claim("my.holds")
+def holds():
+    """Random points are as anywhere."""
+    return identity(
+        lhs=lambda x: jnp.sin(2 * x),
+        rhs=lambda x: 2 * jnp.sin(x) * jnp.cos(x),
+        over=inputs(x=reals()),
+        control=dict(rhs=lambda x: jnp.sin(x) + 0.1),
+    )
+
+@claim("my.killed")
+def killed():
+    """The process is killed."""
+    return over(lambda n: os.kill(os.getpid(), signal.SIGKILL))
+
+@claim("my.large")
+def large():
+    """More memory than there may be."""
+    return over(lambda n: np.ones(10**12).sum() > 0)
+
+@claim("my.endless")
+def endless():
+    """It hangs."""
+    return over(lambda n: time.sleep(1000))
+'''
+
+
+@pytest.fixture
+def claims(tmp_path, registry):
+    """The claims of a file, by id."""
+    file = tmp_path / "mine.py"
+    file.write_text(CLAIMS)
+    return {claim.id.removeprefix("my."): claim for claim in load(file)}
+
+
+def same(one, other):
+    """Whether two lists of results are the same but for the time that they took."""
+    plain = lambda results: [{**r, "seconds": 0} for r in as_json({}, results)["claims"]]
+    return plain(one) == plain(other)
+
+
+def test_processes_find_what_this_one_finds_and_one_that_dies_costs_one_claim(claims, tmp_path):
+    asked = [claims["holds"], claims["killed"], claims["large"]]
+    heard = []
+    found = verify(
+        asked, jobs=2, run=tmp_path / "run", on_progress=lambda id, share: heard.append(id)
+    )
+    holds, killed, large = found
+    assert holds.verdict == Verdict.holds
+    assert same([holds], verify([claims["holds"]]))
+    assert killed.verdict == large.verdict == Verdict.error
+    assert "SIGKILL" in killed.note
+    assert "MemoryError" in large.note
+    assert heard.count("my.killed") == TRIES
+    lines = (tmp_path / "run" / "results.jsonl").read_text().splitlines()
+    assert {json.loads(line)["result"]["id"] for line in lines} == {r.id for r in found}
+
+
+def told(place, tasks):
+    """Return what a place says of tasks, in the end."""
+    said, done = {}, threading.Event()
+
+    def say(id, event):
+        said[id] = event
+        if not any(isinstance(event, float) for event in said.values()):
+            done.set()
+
+    place.begin(tasks, say)
+    assert done.wait(60)
+    place.close()
+    return said
+
+
+def test_a_claim_that_hangs_is_ended(claims):
+    place = Processes(1, longest={"fast": 0.2})
+    (said,) = told(place, [Task.of(claims["endless"], "", 0)]).values()
+    assert isinstance(said, Failure)
+    assert "did not end within 0.00333 minutes, 2 times" in said.why
+
+
+def test_the_executor_decides_where(claims):
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        assert same(verify([claims["holds"]], executor=executor), verify([claims["holds"]]))
+    (lost,) = verify([claims["holds"]], executor=executor)  # which is shut down
+    assert lost.verdict == Verdict.error
+    assert "shutdown" in lost.note
+
+
+def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
+    task = Task.of(claims["holds"], "another", 0)
+    with pytest.raises(Mismatch, match="code that it reaches, is another"):
+        perform(task)
+    with pytest.raises(Mismatch, match="asks none; install the same"):
+        perform(dataclasses.replace(task, version="none"))
+    monkeypatch.setattr("theorykit.runs._runner.fingerprint", lambda claim: "another")
+    with (
+        concurrent.futures.ThreadPoolExecutor(1) as executor,
+        pytest.raises(ValueError, match="edited since"),
+    ):
+        verify([claims["holds"]], executor=executor)
+
+
+class Dying(concurrent.futures.Executor):
+    """Loses its worker the first `times` times."""
+
+    def __init__(self, times):
+        self.left = times
+
+    def submit(self, function, *args):
+        future = concurrent.futures.Future()
+        self.left -= 1
+        if self.left >= 0:
+            future.set_exception(RuntimeError("the worker is gone"))
+        else:
+            future.set_result(function(*args))
+        return future
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(1, "holds"), (2, "error")])
+def test_an_executor_has_a_second_try(claims, times, verdict):
+    (found,) = verify([claims["holds"]], executor=Dying(times))
+    assert found.verdict == verdict
+
+
+def test_a_claim_of_a_notebook_runs_here(claims):
+    namespace = {"__name__": "__main__"}
+    exec(CLAIMS.replace('"my.', '"cell.'), namespace)
+    (found,) = verify([namespace["holds"]], executor=Dying(99))
+    assert found.verdict == Verdict.holds
+
+
+def test_neighbours_stay_in_one_process():
+    tasks = [Task(f"{f}.{i}", None, f, "fast", "", 0) for f in "abc" for i in range(3)]
+    waiting = _Waiting(tasks)
+    first, second = waiting.next(None), waiting.next(None)
+    assert (first.family, second.family) == ("a", "b")
+    assert [waiting.next("a").id for _ in range(2)] == ["a.1", "a.2"]
+    assert waiting.next("a").id == "c.0"  # a family that nobody has begun
+    assert waiting.next("a").id in ("b.1", "c.1")  # then whichever has most left
+    waiting.again(first)
+    assert waiting.next("a") == first
+    assert len(waiting) == 3
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])
+def test_what_is_no_number_of_processes_is_refused(claims, jobs):
+    with pytest.raises(ValueError, match="whole number of at least 1"):
+        verify([claims["holds"]], jobs=jobs)
+
+
+def test_jobs_and_an_executor_are_two_answers_to_one_question(claims):
+    with pytest.raises(ValueError, match="not both"):
+        verify([claims["holds"]], jobs=1, executor=Dying(0))
+    with pytest.raises(ValueError, match="Executor, got int"):
+        verify([claims["holds"]], executor=3)
+    assert default_jobs() >= 1
+
+
+def test_ctrl_c_ends_the_processes(claims, tmp_path):
+    command = [sys.executable, "-m", "theorykit.cli", "verify", "mine.py", "my.holds", "my.endless"]
+    env = dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    pipes = dict(stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    command += ["--jobs", "2", "--run", "run"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=env, start_new_session=True, **pipes)
+    for line in process.stderr:
+        if "my.holds" in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.stderr.read()  # until the last child has let go of it
+    assert process.wait(20) == 130
+    assert "to go on: theorykit" in said
