@@ -102,7 +102,7 @@ def _verify(
 
         try:
             most = min(default_jobs() if jobs is None else jobs, total)
-            run_selected(claims, seed, run, keep, live.progress, most if most > 1 else None)
+            run_selected(claims, seed, run, keep, live.progress, max(most, 1))
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)

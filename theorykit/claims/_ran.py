@@ -218,7 +218,7 @@ def public(home: str = "") -> dict[Place, str]:
     """
     roots = _roots(home)
     loaded = [(short, sys.modules[long]) for short, long in roots.items() if long in sys.modules]
-    ours = (m for name, m in list(sys.modules.items()) if name.split(".")[0] in (NAME, home))
+    ours = (m for name, m in sys.modules.copy().items() if name.split(".")[0] in (NAME, home))
     return _public(tuple(sorted(loaded, key=str)), frozenset(map(id, ours)))
 
 

@@ -41,7 +41,7 @@ class Failure:
 class Threads:
     """Threads of this process. What is running when they are closed is left to itself."""
 
-    def __init__(self, at_a_time: int = AT_A_TIME):
+    def __init__(self, at_a_time: int):
         self._at_a_time = at_a_time
         self._stop = threading.Event()
 

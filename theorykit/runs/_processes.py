@@ -68,8 +68,6 @@ class Processes:
         longest: Mapping[str, float] = LONGEST,
         most_memory: int | None = None,
     ):
-        if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-            raise ValueError(f"jobs is a whole number of at least 1, got {jobs!r}.")
         held = memory()
         if most_memory is None and held is not None:
             most_memory = int(SHARE * held / jobs)

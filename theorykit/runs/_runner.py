@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, select
+from theorykit.common.arguments import size
 from theorykit.common.version import __version__
 from theorykit.results import Result
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
-from theorykit.runs._places import Elsewhere, Failure, Threads
+from theorykit.runs._places import AT_A_TIME, Elsewhere, Failure, Threads
 from theorykit.runs._processes import Processes
 from theorykit.runs._task import Task
 
@@ -41,8 +42,9 @@ def verify(
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
     - `run`: a folder to append results to; claims that have one there already are not run again.
-    - `jobs`: run them in as many processes of this machine; without it in this one. Results are the
-      same. A claim of a notebook or script runs in this process all the same.
+    - `jobs`: run them in as many processes of this machine; 1: one after the other in this one;
+      None: two at a time in this one. Results are the same. A claim of a notebook or script runs in
+      this process all the same.
     - `executor`: run them wherever it takes them, on a cluster say; its workers import theorykit
       and the claims' files, which have the same paths there.
     - `on_result`, `on_progress`: called in this thread with each result, and with a running
@@ -66,6 +68,8 @@ def run_selected(
     """Run these claims; as `verify` otherwise."""
     if jobs is not None and executor is not None:
         raise ValueError("give jobs or an executor, not both.")
+    if jobs is not None:
+        size("jobs", jobs)
     results: list[Result] = []
 
     def keep(result: Result) -> None:
@@ -151,12 +155,12 @@ def run_claims(
     away: Elsewhere | Processes | None = None
     if executor is not None:
         away = Elsewhere(executor)
-    elif jobs is not None:
+    elif jobs is not None and jobs > 1:
         away = Processes(jobs)
     sent = [Task.of(c, marks[c.id], seed) for c in left.values()] if away is not None else []
     tasks = [task for task in sent if task is not None]
     gone = {task.id for task in tasks}
-    here = Threads()
+    here = Threads(1 if jobs == 1 else AT_A_TIME)
     try:
         if away is not None:
             away.begin(tasks, say)
