@@ -22,9 +22,10 @@ from theorykit.kernels import draws as draws
 from theorykit.kernels import oracle as oracle
 from theorykit.kernels import recursion as recursion
 from theorykit.kernels.empirical import empirical as empirical
+from theorykit.kernels.flow import Ensemble as Ensemble
+from theorykit.kernels.flow import gradient_flow as gradient_flow
 from theorykit.kernels.predictors import Prediction as Prediction
 from theorykit.kernels.predictors import gp_posterior as gp_posterior
-from theorykit.kernels.predictors import gradient_flow as gradient_flow
 from theorykit.kernels.predictors import ridge as ridge
 from theorykit.kernels.result import Kernel as Kernel
 from theorykit.kernels.template_derivatives import template_derivative as template_derivative

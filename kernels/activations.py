@@ -6,9 +6,10 @@ For `(u, v)` centred Gaussian with variances `k11`, `k22` and covariance `k12`,
     dual_derivative(k11, k12, k22) = E[phi'(u) phi'(v)] = d dual / d k12  (Price).
 
 Any object with these two methods is an activation. All work elementwise on arrays
-that broadcast, in the dtype of their input.
+that broadcast, in the dtype of their input, and compute in float32 at least.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -20,6 +21,7 @@ from jaxtyping import Array, ArrayLike
 
 from theorykit.common.binary import halving, leading
 from theorykit.kernels.devices import varying
+from theorykit.kernels.inputs import widened
 
 
 @runtime_checkable
@@ -35,10 +37,15 @@ class Activation(Protocol):
         ...
 
 
-def _arrays(*k) -> list[Array]:
-    """Return floating arrays."""
-    arrays = map(jnp.asarray, k)
-    return [a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(float) for a in arrays]
+def _wide(dual: Callable) -> Callable:
+    """Return a dual function of any real numbers, from one of arrays in float32 or wider."""
+
+    @functools.wraps(dual)
+    def call(self, k11, k12, k22):
+        wide, dtype = widened("variances and covariances", k11, k12, k22)
+        return dual(self, *wide).astype(dtype)
+
+    return call
 
 
 def _scale(k11, k22) -> tuple[Array, Array, Array, Array, Array]:
@@ -129,16 +136,16 @@ def _saturating(k11, k12, k22) -> _Saturating:
 class Relu:
     """`max(x, 0)`; the arc-cosine kernels of Cho and Saul (2009)."""
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return sqrt(k11 k22) (sin t + (pi - t) cos t) / 2 pi, t the angle."""
-        k11, k12, k22 = _arrays(k11, k12, k22)
         *_, scale = _scale(k11, k22)
         sin, cos, angle = _angle(k11, k12, k22)
         return scale * (sin + (jnp.pi - angle) * cos) / (2 * jnp.pi)
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return (pi - t) / 2 pi."""
-        k11, k12, k22 = _arrays(k11, k12, k22)
         _, _, angle = _angle(k11, k12, k22)
         return jnp.where((k11 <= 0) | (k22 <= 0), 0.0, (jnp.pi - angle) / (2 * jnp.pi))
 
@@ -147,14 +154,16 @@ class Relu:
 class Erf:
     """`erf(x)`; Williams (1997)."""
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return (2 / pi) arcsin(2 k12 / sqrt((1 + 2 k11)(1 + 2 k22)))."""
-        of = _saturating(*(2 * k for k in _arrays(k11, k12, k22)))
+        of = _saturating(2 * k11, 2 * k12, 2 * k22)
         return (2 / jnp.pi) * jnp.arctan2(of.cross, jnp.sqrt(of.gap))
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return (4 / pi) / sqrt((1 + 2 k11)(1 + 2 k22) - 4 k12^2)."""
-        of = _saturating(*(2 * k for k in _arrays(k11, k12, k22)))
+        of = _saturating(2 * k11, 2 * k12, 2 * k22)
         return (4 / jnp.pi) * (of.h1 * of.h2 / jnp.sqrt(of.gap))
 
 
@@ -172,16 +181,17 @@ class Gelu:
         distribution = jnp.arctan2(root, -of.cross) / (2 * jnp.pi)
         return of, 1 / (1 + k11) + 1 / (1 + k22), root, distribution
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return E[u v Phi(u) Phi(v)]."""
-        k11, k12, k22 = _arrays(k11, k12, k22)
         of, inverses, root, distribution = self._parts(k11, k12, k22)
         inner = (of.minor + of.cross**2 * inverses) / (2 * jnp.pi * root)
         return inner * of.up1 * of.up2 + k12 * distribution
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return the derivative of `dual` in k12."""
-        of, inverses, root, distribution = self._parts(*_arrays(k11, k12, k22))
+        of, inverses, root, distribution = self._parts(k11, k12, k22)
         slope = inverses + (of.h1**2 / root) * (of.h2**2 / root)
         return of.cross / (2 * jnp.pi * root) * slope + distribution
 
@@ -199,11 +209,13 @@ class Cos:
         plus = jnp.exp(-b2 * ((k11 + k12) + (k22 + k12)) / 2)
         return minus, plus
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return E[cos(b1 u + b2) cos(b1 v + b2)] by the sum and difference angles."""
         minus, plus = self._waves(k11, k12, k22)
         return (minus + jnp.cos(2 * self.phase) * plus) / 2
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return b1^2 E[sin(b1 u + b2) sin(b1 v + b2)]."""
         b2 = self.frequency**2
@@ -221,10 +233,12 @@ class Cos:
 class Identity:
     """`x`: a linear network."""
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return k12."""
         return k12 + 0 * (k11 + k22)
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return 1."""
         return jnp.ones_like(k11 + k12 + k22)
@@ -267,10 +281,12 @@ class Quadrature:
         total, _ = jax.lax.scan(row, varying(zero, r1, r2, sin), pairs)
         return total
 
+    @_wide
     def dual(self, k11, k12, k22):
         """Return the quadrature of phi(u) phi(v)."""
         return self._mean(self.phi, k11, k12, k22)
 
+    @_wide
     def dual_derivative(self, k11, k12, k22):
         """Return the quadrature of phi'(u) phi'(v)."""
         slope = jnp.vectorize(jax.grad(self.phi))

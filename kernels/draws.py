@@ -16,7 +16,9 @@ import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
+from theorykit.common.arguments import as_floating
 from theorykit.kernels.devices import varying
+from theorykit.kernels.inputs import computed, widened
 
 SAMPLERS = ("independent", "sobol")
 MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
@@ -36,9 +38,12 @@ def factor(
     - `rank`: number of columns of `F`; `n` if not given.
 
     **Returns:** `F` of shape (n, rank), and the trace of `sigma - F F^T` relative to that of
-    `sigma` (a scalar; rounding only, unless `rank` cuts).
+    `sigma` (a scalar; rounding only, unless `rank` cuts). Both in the dtype of `sigma`, computed in
+    float32 at least.
+
+    **Raises:** `ValueError` for complex numbers.
     """
-    sigma = jnp.asarray(sigma)
+    (sigma,), dtype = widened("covariances", sigma)
     n = sigma.shape[0]
     diagonal = jnp.diagonal(sigma)
     floor = n * jnp.finfo(sigma.dtype).eps * jnp.max(diagonal)
@@ -57,7 +62,8 @@ def factor(
     start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
     (f, left), _ = jax.lax.scan(column, varying(start, sigma), columns)
     total = jnp.sum(jnp.maximum(diagonal, 0.0))
-    return f, jnp.sum(left) / jnp.where(total <= 0, 1.0, total)
+    share = jnp.sum(left) / jnp.where(total <= 0, 1.0, total)
+    return f.astype(dtype), share.astype(dtype)
 
 
 @lru_cache(maxsize=8)
@@ -90,8 +96,10 @@ def normals(
     - `sampler`: "independent", or "sobol": scrambled Sobol points (scipy) under a random digital
       shift, an unbiased estimate with a smaller error for smooth functions.
 
-    **Raises:** `ValueError` for an unknown sampler, or more dimensions than Sobol points have.
+    **Raises:** `ValueError` for an unknown sampler, more dimensions than Sobol points have, or
+    another dtype.
     """
+    dtype = as_floating("dtype", dtype)
     if sampler == "independent":
         return jax.random.normal(key, shape, dtype)
     if sampler != "sobol":
@@ -100,9 +108,10 @@ def normals(
     shift = jax.random.bits(key, (dimension,), jnp.uint32)
     bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift
     # Midpoints of cells that the dtype can resolve: never 0 or 1.
-    keep = min(32, jnp.finfo(dtype).nmant)
-    cells = (bits >> (32 - keep)).astype(dtype)
-    return ndtri((cells + 0.5) * jnp.asarray(2.0**-keep, dtype)).reshape(shape)
+    wide = computed(dtype)
+    keep = min(32, jnp.finfo(wide).nmant)
+    cells = (bits >> (32 - keep)).astype(wide)
+    return ndtri((cells + 0.5) * jnp.asarray(2.0**-keep, wide)).reshape(shape).astype(dtype)
 
 
 def blocks(
@@ -148,8 +157,10 @@ def conditional(
     - `u`: (..., 2, T, T) standard normals.
 
     **Returns:** (..., 2, T, T) scores of both inputs.
+
+    **Raises:** `ValueError` for complex numbers.
     """
-    s11, s12, s22 = (jnp.asarray(s) for s in (s11, s12, s22))
+    (s11, s12, s22, u), dtype = widened("covariances and normals", s11, s12, s22, u)
     l1, _ = factor(s11)
     l2, _ = factor(s22)
     tolerance = s11.shape[0] * jnp.finfo(s11.dtype).eps
@@ -162,4 +173,4 @@ def conditional(
     mean = regression @ first @ regression.T
     delta = spread * (q.T @ u[..., 1, :, :] @ q)
     basis = l2 @ q
-    return jnp.stack([first, mean + basis @ delta @ basis.T], axis=-3)
+    return jnp.stack([first, mean + basis @ delta @ basis.T], axis=-3).astype(dtype)

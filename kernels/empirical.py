@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, size
 from theorykit.kernels.devices import varying
-from theorykit.kernels.inputs import known, wanted
+from theorykit.kernels.inputs import computed, known, wanted
 from theorykit.kernels.result import Kernel
 
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
@@ -48,8 +48,8 @@ def empirical(
     - `block`: inputs in a block; None: as many as keep the gradients within 256 MiB.
     - `outputs`: "trace", the mean over the last output axis; or "full", no mean.
 
-    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs; with other output axes
-    they follow their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups
+    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which the parameters and
+    the inputs make; products are summed in float32 at least. With other output axes they follow their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups
     `ntk` is a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and
     `grad`.
 
@@ -92,19 +92,24 @@ def _kernels(graph, names, get, outputs, block, weights, rest, x1, x2=None):
     sides = [x1] if x2 is None else [x1, x2]
     shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]
     axes = [s.shape[:-1] for s in (shapes[0], shapes[-1])]
-    traced = shapes[0].shape[-1]
+    traced, dtype = shapes[0].shape[-1], jnp.result_type(*shapes)
     shape = (len(x1), *axes[0], len(sides[-1]), *axes[1])
     nngp = ntk = None
     if "nngp" in get:
         f1, f2 = (_outputs(apply, weights, x, block) for x in (x1, sides[-1]))
-        nngp = (f1 @ f2.T / traced).reshape(shape)
+        nngp = (_wide(f1) @ _wide(f2).T / traced).reshape(shape).astype(dtype)
     if "ntk" in get:
         leaves = jax.tree.leaves(weights)
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
         size *= 2 * max(math.prod(a) for a in axes)
         parts = _tangent(apply, weights, sides, names, block or max(1, MEMORY // size), traced)
-        ntk = {name: part.reshape(shape) for name, part in parts.items()}
+        ntk = {name: part.reshape(shape).astype(dtype) for name, part in parts.items()}
     return nngp, ntk
+
+
+def _wide(a: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return an array in the dtype that products of it are summed in."""
+    return a.astype(computed(a.dtype))
 
 
 _compiled = jax.jit(_kernels, static_argnums=(0, 1, 2, 3, 4))
@@ -181,7 +186,7 @@ def _tangent(
             J2 = J1 if right is None else gradients(right, k)
             found: dict[str, Array] = {}
             for name, a, b in zip(names, J1, J2, strict=True):
-                found[name] = found.get(name, 0) + a @ b.T
+                found[name] = found.get(name, 0) + _wide(a) @ _wide(b).T
             return found
 
         total = jax.tree.map(jnp.zeros_like, jax.eval_shape(output, 0))

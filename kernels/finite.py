@@ -9,7 +9,7 @@ from jaxtyping import PyTree
 
 from theorykit.common.arguments import as_array, shown, size
 from theorykit.common.keys import is_key
-from theorykit.kernels.inputs import known, wanted
+from theorykit.kernels.inputs import floating, known, wanted
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
@@ -51,7 +51,7 @@ def monte_carlo(
       `batch_size`, `device_count`, `trace_axes` (the last axis if not given), `diagonal_axes`.
 
     **Returns:** a `Kernel` whose `nngp` and `ntk` are (P1, P2), with two axes more for each output
-    axis that is not traced, in the dtype of the outputs. The standard errors have the same shapes
+    axis that is not traced, in the dtype of the inputs. The standard errors have the same shapes
     and are those of the mean over the replicates, `None` when there is only one replicate.
 
     **Raises:** `ValueError` for a network that is no such pair, `draws` or `replicates` below 1,
@@ -87,6 +87,8 @@ def monte_carlo(
             found = Moments(mean) if found is None else found.moved(mean)
             tick.replicate()
     values, errors = found.mean, found.stderr()  # type: ignore[union-attr]
+    dtype = floating(*map(jnp.asarray, jax.tree.leaves((x1, x2))))
+    values, errors = jax.tree.map(lambda k: k.astype(dtype), (values, errors))
     fields: dict[str, Any] = dict(zip(get, values, strict=True))
     if errors is not None:
         fields |= {f"{name}_stderr": e for name, e in zip(get, errors, strict=True)}

@@ -73,6 +73,20 @@ def computed(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)
 
 
+def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
+    """Return arrays in the dtype that they are computed in, and the floating one that they have.
+
+    **Raises:** `ValueError` for complex numbers.
+    """
+    given = [jnp.asarray(a) for a in arrays]
+    dtype = jnp.result_type(*given)  # a number without a dtype of its own takes that of the others
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        raise ValueError(f"{what} are real numbers, got {dtype}")
+    if not jnp.issubdtype(dtype, jnp.floating):
+        dtype = jax.dtypes.canonicalize_dtype(float)
+    return [a.astype(computed(dtype)) for a in given], dtype
+
+
 def _tokens(name: str, x: Any) -> Any:
     x = as_array(name, x)
     if x.ndim != 3 or 0 in x.shape:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
-from theorykit.common.arguments import whole
+from theorykit.common.arguments import as_array, whole
 from theorykit.kernels import blocks
 from theorykit.kernels.attention import Attention, Softmax, mechanism
 from theorykit.kernels.inputs import Inputs, lay_out, wanted
@@ -96,7 +96,7 @@ def attention_step(
     **Raises:** `ValueError` for a covariance that is not positive semidefinite, wrong shapes or
     names; for scores that spread so far that the nodes miss their near ties.
     """
-    nngp, ntk = np.asarray(nngp, float), np.asarray(ntk, float)
+    nngp, ntk = (np.asarray(as_array(name, k), float) for name, k in (("nngp", nngp), ("ntk", ntk)))
     if nngp.ndim != 4 or nngp.shape != nngp.shape[:2] * 2 or ntk.shape != nngp.shape:
         raise ValueError(
             "nngp and ntk have one shape (inputs, tokens, inputs, tokens), "
@@ -226,15 +226,15 @@ def kernel(
     - `x1`, `x2`, `get`, `mask1`, `mask2`: as for the network itself.
     - `order`: see `gaussian_points`.
 
-    **Returns:** `Kernel` of float64 arrays; in place of standard errors, the change from two thirds
-    of `order` to `order`.
+    **Returns:** `Kernel` of float64 arrays, whatever the dtype of the inputs: others are held
+    against them. In place of standard errors, the change from two thirds of `order` to `order`.
 
-    **Raises:** `ValueError` as `attention_step`.
+    **Raises:** `ValueError` as `attention_step`, and for complex inputs.
     """
     get = wanted(get)
     with jax.enable_x64(True):
-        to_float = lambda x: None if x is None else np.asarray(x, float)
-        inputs = lay_out(to_float(x1), to_float(x2), mask1, mask2)
+        to_float = lambda name, x: None if x is None else np.asarray(as_array(name, x), float)
+        inputs = lay_out(to_float("x1", x1), to_float("x2", x2), mask1, mask2)
         whole("order", order)
         fine = _recursion(network, inputs, order, True)
         coarse = _recursion(network, inputs, 2 * order // 3, False)

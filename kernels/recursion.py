@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Activation
 from theorykit.kernels.attention import Attention, Tokens, mechanism
+from theorykit.kernels.inputs import widened
 
 
 class State(NamedTuple):
@@ -164,24 +165,26 @@ def attend(
     - `factor`: (n, T, r) with `nngp = F F^T`; computed by pivoted Cholesky if not given.
 
     **Returns:** NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
-    None unless `tangent`.
+    None unless `tangent`. In the dtype of the kernels and draws, computed in float32 at least.
 
-    **Raises:** `ValueError` for another mechanism.
+    **Raises:** `ValueError` for another mechanism, or complex numbers.
     """
     attends = mechanism(attention)
-    s_in, w_in = jnp.asarray(nngp), None if ntk is None else jnp.asarray(ntk)
+    given = [a for a in (nngp, u, ntk, factor) if a is not None]
+    (s_in, u, *others), dtype = widened("kernels and draws", *given)
+    w_in = None if ntk is None else others.pop(0)
     n, t = s_in.shape[:2]
     if factor is None:
         flat, _ = _draws.factor(s_in.reshape(n * t, n * t))
         f = flat.reshape(n, t, -1)
     else:
-        f = jnp.asarray(factor)
+        f = others.pop()
     sees = visible(jnp.ones((n, t), bool) if mask is None else jnp.asarray(mask), causal)
     a = attends.weights(scores(f, f, u, score_scale), sees[:, :, None])
     if not tangent and not attends.exact:
         # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
         phi = jnp.einsum("ianc,icr->ianr", a, f).reshape(n * t, -1)
-        return (phi @ phi.T).reshape(n, t, n, t) / u.shape[0], None
+        return ((phi @ phi.T).reshape(n, t, n, t) / u.shape[0]).astype(dtype), None
 
     i, j = jnp.triu_indices(n)
 
@@ -192,7 +195,8 @@ def attend(
         return attends.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
 
     s_out, w_out = jax.lax.map(pair, (i, j))
-    return fill(s_out, n), None if w_out is None else fill(w_out, n)
+    whole = lambda k: None if k is None else fill(k, n).astype(dtype)
+    return whole(s_out), whole(w_out)
 
 
 def fill(upper: Float[Array, "pairs rows rows"], n: int) -> Float[Array, "{n} rows {n} rows"]:

@@ -26,7 +26,7 @@ from theorykit.common.keys import is_key
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
 from theorykit.kernels.features import matrix, tiling, zeros
-from theorykit.kernels.inputs import known, number
+from theorykit.kernels.inputs import computed, known, number, widened
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import State
@@ -103,7 +103,8 @@ def template_attention(
     - `draws`: draws in each replicate; `replicates`: independent estimates that are averaged.
     - `progress`: as for `InfiniteTransformer`.
 
-    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error.
+    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error, in the dtype of `beta` and
+    `gamma` if they have one; computed in float32 at least.
 
     **Raises:** `ValueError` for arrays of another shape or kind; strings that do not end with the
     same token, or hold it elsewhere; counts below 1; a beta or gamma that is NaN or infinite.
@@ -135,8 +136,7 @@ def template_transformer(
     - `activation`: a name, or an object with dual functions: `activations.Cos(b1, b2)` is the
       paper's cos(b1 t + b2).
 
-    **Returns:** `Kernel` with `nngp` (P1, P2) and its standard error, positive semidefinite where
-    `y` is None.
+    **Returns:** `Kernel` as `template_attention`, positive semidefinite where `y` is None.
 
     **Raises:** `ValueError` as `template_attention`, or for an unknown activation.
     """
@@ -162,7 +162,8 @@ def template_mlp(
 
     - `x`, `y`: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
     - `activation`: a name or an object with dual functions; `depth`: hidden layers.
-    - `sigma_w`, `sigma_b`: scale of weights and biases.
+    - `sigma_w`, `sigma_b`: scale of weights and biases; their dtype, if they have one, is that of
+      the kernels.
 
     **Raises:** `ValueError` for arrays of another shape or kind, an unknown activation, or a scale
     that is NaN or infinite.
@@ -173,14 +174,15 @@ def template_mlp(
     sigma_b = number("sigma_b", sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
-    share = _agreement(jnp.asarray(rows), jnp.asarray(columns))
+    (sigma_w, sigma_b), dtype = widened("sigma_w and sigma_b", sigma_w, sigma_b)
+    share = _agreement(jnp.asarray(rows), jnp.asarray(columns), computed(dtype))
     k = sigma_w**2 * share + sigma_b**2
     one = sigma_w**2 * jnp.ones((), share.dtype) + sigma_b**2
     z = State(k, k, one, one)
     for _ in range(depth):
         z = recursion.mlp(z, phi, sigma_w, sigma_b)
-    zero = jnp.zeros_like(z.nngp)
-    return Kernel(z.nngp, z.ntk, zero, zero)
+    zero = jnp.zeros(z.nngp.shape, dtype)
+    return Kernel(z.nngp.astype(dtype), z.ntk.astype(dtype), zero, zero)
 
 
 def template_matrix(
@@ -236,6 +238,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     _require_cls(rows, columns)
     beta = number("beta", beta)
     gamma = number("gamma", gamma)
+    (beta, gamma), dtype = widened("beta and gamma", beta, gamma)
     draws, replicates = size("draws", draws), size("replicates", replicates)
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
@@ -252,16 +255,18 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
         for r in range(1, replicates):
             found = found.add(tick(one(r)))
             tick.replicate()
-    return Kernel(found.mean, None, found.stderr(), None, blocks * each, replicates, "joint")
+    cast = lambda k: None if k is None else k.astype(dtype)
+    mean, stderr = cast(found.mean), cast(found.stderr())
+    return Kernel(mean, None, stderr, None, blocks * each, replicates, "joint")
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
 def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size: int, r):
     """Return one estimate (n1, n2) from `blocks` times `size` draws."""
-    dtype = jax.dtypes.canonicalize_dtype(float)
+    dtype = beta.dtype
     n, k = places.tokens.shape
     panels, matched = tiling(n, n1)
-    scale = jnp.sqrt(places.alone + jnp.asarray(gamma, dtype) ** 2)
+    scale = jnp.sqrt(places.alone.astype(dtype) + gamma**2)
     for_symbols, for_positions = jax.random.split(jax.random.fold_in(key, r))
     draws = blocks * size
     normal = lambda key: lambda i: jax.random.normal(jax.random.fold_in(key, i), (draws,), dtype)
@@ -311,12 +316,11 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
     return phi.dual(var1[:, None], mean, var2)
 
 
-@jax.jit
+@partial(jax.jit, static_argnames="dtype")
 def _agreement(
-    x: Integer[Array, "strings1 length"], y: Integer[Array, "strings2 length"]
+    x: Integer[Array, "strings1 length"], y: Integer[Array, "strings2 length"], dtype: Any
 ) -> Float[Array, "strings1 strings2"]:
     """Return the share of positions at which strings agree, (P1, P2)."""
-    dtype = jax.dtypes.canonicalize_dtype(float)
     start = jnp.zeros((x.shape[0], y.shape[0]), dtype)
     add = lambda total, i: (total + (x[:, i, None] == y[None, :, i]), None)
     return jax.lax.scan(add, start, jnp.arange(x.shape[1]))[0] / x.shape[1]

@@ -190,10 +190,10 @@ def test_flow_of_equal_inputs_that_move_apart():
 def test_divided_differences_of_the_flow():
     import mpmath
 
-    from theorykit.kernels.predictors import _learned_difference
+    from theorykit.kernels.flow import _learned_difference
 
     z = np.array([0, 0, 1e-12, 1e-3, 1e-3 + 1e-9, 0.3, 0.499, 0.5, 0.501, 2, 2, 2 + 1e-8, 40, 1e8])
-    got = jax.jit(_learned_difference)(z)
+    got = jax.jit(_learned_difference)(z, 1.0)
     f = lambda z: (1 - mpmath.exp(-z)) / z if z else mpmath.mpf(1)
     with mpmath.workdps(120):
         for i, a in enumerate(map(mpmath.mpf, z)):
@@ -242,12 +242,12 @@ def test_a_ridge_too_small_for_the_spectrum():
 
 
 def test_a_kernel_object_is_no_array():
-    from theorykit.kernels import predictors
+    from theorykit.kernels import systems
     from theorykit.kernels.result import Kernel
 
     for kernel, wrong in ((Kernel(nngp=K), "give the field nngp or ntk"), (None, "got None")):
         with pytest.raises(ValueError, match=wrong):
-            predictors._system(kernel, Y, K_TEST)
+            systems.system(kernel, Y, K_TEST)
 
 
 def test_posteriors_of_one_gram_matrix_have_variances():
