@@ -1,6 +1,7 @@
 """What can be called in a package, and a right call of each."""
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import typing
@@ -83,7 +84,7 @@ def target(package: str, name: str, call, signed) -> Target:
     """Return a target with an example for every argument."""
     examples = valid.EXAMPLES[package]
     special = examples.get(f"{name}()", {})
-    arguments = {}
+    arguments, missing = {}, []
     if inspect.isclass(signed) and issubclass(signed, nnx.Module):
         signed = signed.__init__
     for p in inspect.signature(signed).parameters.values():
@@ -98,8 +99,15 @@ def target(package: str, name: str, call, signed) -> Target:
         elif p.name in examples:
             arguments[p.name] = examples[p.name]
         else:
-            raise LookupError(f"tests/fuzz/valid.py: {package}.{name} lacks an example of {p.name}")
+            missing.append(p.name)
+    if missing:
+        call = functools.partial(lack, f"an example of {', '.join(missing)}")
     return Target(package, name, lambda **given: invoke(call, given), arguments, types_of(signed))
+
+
+def lack(what: str, **_):
+    """Say what `valid.py` lacks."""
+    raise LookupError(f"{what} is not in tests/fuzz/valid.py")
 
 
 def types_of(signed) -> dict[str, typing.Any]:

@@ -305,7 +305,7 @@ ALLOWED = {
     "certify.Balls.contains(value=1j) -> False": "no real ball holds it",
     "certify.enclose(args={'a': 1}": "a tree goes to the function, which refuses it itself",
     "training.reaches.__call__(metrics={'loss': nan})": "NaN reaches nothing; `fit` says Diverged",
-    "training.fit(start=Fit(history=nan": "of an earlier fit only the state is read",
+    "training.fit(start=Fit(": "of an earlier fit only the state is read, and looked at",
 }
 """The beginnings of faults that are none, and why."""
 
