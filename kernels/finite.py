@@ -77,6 +77,17 @@ def monte_carlo(
             if known(leaf) and not jnp.isfinite(leaf).all():
                 raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
 
+    outputs = lambda x: network[1](network[0](key, jax.tree.map(jnp.shape, x1))[1], x, rng=key)
+    axes = {}
+    for name, x in (("x1", x1), ("x2", x1 if x2 is None else x2)):
+        try:
+            axes[name] = jax.tree.map(jnp.ndim, jax.eval_shape(outputs, x))
+        except (TypeError, ValueError) as error:
+            shapes = jax.tree.map(jnp.shape, x)
+            raise ValueError(f"the network fails on {name} of shape {shapes}: {error}") from error
+    if axes["x1"] != axes["x2"]:
+        raise ValueError(f"outputs at x1 and x2 have equally many axes, got {axes}")
+
     # One estimator, so one compilation: it yields its running mean at the end of each replicate.
     stops = range(draws, draws * replicates + 1, draws)
     estimator = nt.monte_carlo_kernel_fn(*network[:2], key, stops, **nt_options)

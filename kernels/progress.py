@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import jax
 from jaxtyping import PyTree
 
+from theorykit.common.arguments import flag
+
 Piece = TypeVar("Piece", bound=PyTree)
 
 
@@ -44,7 +46,11 @@ def bar(name: str, total: int, show: bool | None) -> Iterator[Tick]:
 
     **Arguments:** `name`: what is being done; `total`: replicates to do; `show`: True, False, or
     None: if standard error is a terminal.
+
+    **Raises:** `ValueError` for any other `show`.
     """
+    if show is not None:
+        flag("progress", show)
     if show is False or (show is None and not sys.stderr.isatty()):
         yield Tick()
         return

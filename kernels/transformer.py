@@ -5,20 +5,20 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import ArrayLike, Bool, Real
 
-from theorykit.common.arguments import flag, one_of, size, whole
+from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.devices import home
 from theorykit.kernels.draws import SAMPLERS
-from theorykit.kernels.inputs import known, lay_out, number, wanted
+from theorykit.kernels.inputs import lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
 READOUTS = ("last", "mean", "tokens")
+FLAGS = ("causal", "residual", "layer_norm")
 SCALES = ("score_scale", "sigma_w", "sigma_b", "positions")
 
 
@@ -83,18 +83,10 @@ class InfiniteTransformer:
         activations.activation(self.activation)
         one_of("readout", self.readout, READOUTS)
         mechanism(self.attention)
-        self._check_scales()
-
-    def _check_scales(self) -> None:
+        for name in FLAGS:
+            flag(name, getattr(self, name))
         for name in SCALES:
-            value = getattr(self, name)
-            if known(value) and not (
-                isinstance(value, (int, float, np.number, np.ndarray, jax.Array))
-                and np.ndim(value) == 0
-                and np.isrealobj(value)
-                and np.isfinite(value)
-            ):
-                raise ValueError(f"{name} is one finite real number, got {value!r}")
+            number(name, getattr(self, name))
 
     def __call__(
         self,
@@ -146,8 +138,6 @@ class InfiniteTransformer:
         **Raises:** `ValueError` for inputs of another shape or of complex numbers, an input of
         padding only, NaN or infinity, also in the result, counts below 1, unknown names.
         """
-        for name in ("causal", "residual", "layer_norm"):
-            flag(name, getattr(self, name))
         self = replace(self, **{name: number(name, getattr(self, name)) for name in SCALES})
         inputs = lay_out(x1, x2, mask1, mask2)
         get = wanted(get)
@@ -212,6 +202,7 @@ def joint(
         raise ValueError(
             f'network is an InfiniteTransformer with readout "last" or "mean", got {network!r}'
         )
+    test = as_array("test", test)
     inputs = lay_out(train, test, mask1, mask2)
     x = jnp.asarray(inputs.x, inputs.dtype)
     if (device := home(train, test)) is not None:

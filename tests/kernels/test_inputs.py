@@ -42,6 +42,7 @@ def changed(value, at=(1, 0, 2)):
         ({"get": ()}, 'get names "nngp", "ntk" or both, got ()'),
         ({"draw": "jointly"}, "draw is one of 'auto', 'joint', 'pairwise', 'conditional', got"),
         ({"sampler": "halton"}, "sampler is one of 'independent', 'sobol', got 'halton'"),
+        ({"progress": 0}, "progress is True or False, got 0"),
         ({"key": None}, "Monte-Carlo averages: give key=jax.random.key(0)"),
     ],
 )
@@ -58,9 +59,13 @@ def test_bad_arguments(arguments, sentence):
         ({"activation": "tanh"}, "unknown activation 'tanh'; known are 'relu', 'erf', 'gelu'"),
         ({"readout": "first"}, "readout is one of 'last', 'mean', 'tokens', got 'first'"),
         ({"attention": "linear"}, "attention is one of 'softmax', 'identity', got 'linear'"),
-        ({"score_scale": np.inf}, "score_scale is one finite real number, got inf"),
-        ({"sigma_w": np.ones(2)}, "sigma_w is one finite real number, got array"),
-        ({"positions": float("nan")}, "positions is one finite real number, got nan"),
+        ({"score_scale": np.inf}, "score_scale is a finite number, got inf"),
+        ({"sigma_w": np.ones(2)}, "sigma_w is a finite number, got array"),
+        ({"positions": float("nan")}, "positions is a finite number, got nan"),
+        ({"positions": 10**400}, "positions is a finite number, got 1000"),
+        ({"causal": 1}, "causal is True or False, got 1"),
+        ({"residual": "no"}, "residual is True or False, got 'no'"),
+        ({"layer_norm": None}, "layer_norm is True or False, got None"),
     ],
 )
 def test_bad_networks(options, sentence):

@@ -9,7 +9,7 @@ from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._integral import integral
 from theorykit.certify._machine import Machine, NotCertifiable
-from theorykit.certify._numbers import ball, float_above, float_below, objects, precision
+from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._polynomials import identical
 from theorykit.certify._prove import BUDGET, Proof, prove
 
@@ -20,6 +20,7 @@ __all__ = [
     "NotCertifiable",
     "Program",
     "Proof",
+    "as_bits",
     "ball",
     "enclose",
     "exact",

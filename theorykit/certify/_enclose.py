@@ -14,6 +14,7 @@ from jaxtyping import Shaped
 from theorykit.certify import _constants, _control, _elementwise, _linalg, _structure  # noqa: F401
 from theorykit.certify._machine import Machine, NotCertifiable, Unknown
 from theorykit.certify._numbers import ball, float_above, float_below, objects, precision
+from theorykit.common.arguments import function, instance
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,11 +48,20 @@ class Balls:
         return max((float_above(b.rad()) for b in self.array.flat), default=0.0)
 
     def contains(self, value: Any) -> bool:
-        """Whether every ball contains the exact number beside it."""
-        others = np.broadcast_to(_objects_of(value), self.shape)
+        """Whether every ball contains the exact number beside it.
+
+        **Raises:** `ValueError` for what is no number, or of another shape.
+        """
+        others = _objects_of(value)
+        try:
+            others = np.broadcast_to(others, self.shape)
+        except ValueError:
+            raise ValueError(
+                f"there are balls of the shape {self.shape}, and numbers of {others.shape}."
+            ) from None
         with precision(1024):  # a fraction becomes a ball too, far smaller than these
-            pairs = zip(self.array.flat, others.flat, strict=True)
-            return all(b.contains(ball(v)) for b, v in pairs)
+            pairs = zip(self.array.flat, map(ball, others.flat), strict=True)
+            return all((acb(b) if isinstance(v, acb) else b).contains(v) for b, v in pairs)
 
     def _floats(self, of: Callable[[arb], float]) -> Any:
         if any(isinstance(b, acb) for b in self.array.flat):
@@ -77,7 +87,11 @@ class Balls:
 
 
 def shown(x: Any) -> str:
-    """Return a ball in decimals, with as many digits as are certain."""
+    """Return a ball in decimals, with as many digits as are certain.
+
+    **Raises:** `ValueError` for anything but a ball.
+    """
+    instance("x", x, arb | acb, "a ball, python-flint's arb or acb")
     if isinstance(x, arb) and x in (arb.pos_inf(), arb.neg_inf()):
         return "inf" if x > 0 else "-inf"
     digits = max(3, min(60, int(x.rel_accuracy_bits() * 0.30103))) if not x.is_exact() else 40
@@ -101,10 +115,15 @@ class Program:
 
     @classmethod
     def trace(cls, f: Callable[..., Any], like: Sequence[Any]) -> "Program":
-        """Trace a function at arguments of these shapes; floats are float64."""
+        """Trace a function at arguments of these shapes; floats are float64.
+
+        **Raises:** `NotCertifiable` if it cannot be traced; `ValueError` if it returns anything
+        but arrays and trees of them.
+        """
+        found = lambda *args: jax.tree.map(_found, f(*args))
         with jax.enable_x64(True):
             try:
-                closed, shape = jax.make_jaxpr(f, return_shape=True)(*like)
+                closed, shape = jax.make_jaxpr(found, return_shape=True)(*like)
             except LEAVES_JAX as error:
                 first = str(error).split("\n")[0].rstrip(".")
                 raise NotCertifiable(
@@ -141,8 +160,9 @@ def enclose(f: Callable[..., Any], *args: Any, bits: int = 128) -> Any:
 
     **Raises:** `NotCertifiable` if a comparison that matters cannot be decided, a primitive has
     no rule, or nothing is known of a result, and where; `ValueError` for NaN, infinity, a random
-    key, or too few bits.
+    key, too few bits, or what is no function.
     """
+    function("f", f, "a function of arrays")
     with precision(bits):
         leaves, like = arguments(args)
         program = Program.trace(f, like)
@@ -180,6 +200,12 @@ def arguments(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
     like = [jax.tree.map(placeholder, a, is_leaf=_is_leaf) for a in args]
     return leaves, like
+
+
+def _found(leaf: Any) -> Any:
+    """Return what a function returned, if JAX takes it for an array."""
+    numbers = jax.Array | np.ndarray | np.generic | int | float | complex
+    return instance("what the function returns", leaf, numbers, "arrays of numbers")
 
 
 def _is_leaf(x: Any) -> bool:

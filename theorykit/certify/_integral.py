@@ -23,6 +23,7 @@ from theorykit.certify._enclose import Balls, Program
 from theorykit.certify._growth import OPERATIONS, Interval, Number, range_of
 from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable, Unknown
 from theorykit.certify._numbers import ball, objects, precision
+from theorykit.common.arguments import as_array, shown
 
 GUARD = 32
 """Bits beyond those asked for."""
@@ -167,11 +168,15 @@ def _line(entries: list[Any]) -> tuple[Any, list[Any]] | None:
 
 def _edges(breaks: Any) -> list[arb]:
     try:
+        if not isinstance(breaks, Sequence | np.ndarray):
+            raise ValueError
         made = [ball(b) for b in breaks]
         if not all(isinstance(b, arb) and b.is_finite() for b in made):
             raise ValueError
     except (TypeError, ValueError):
-        raise ValueError(f"breaks are numbers, as in breaks=(0.0, 1.5), not {breaks!r}.") from None
+        raise ValueError(
+            f"breaks are numbers, as in breaks=(0.0, 1.5), not {shown(breaks)}."
+        ) from None
     return made
 
 
@@ -179,7 +184,7 @@ def _traced(f: Callable[..., Any], count: int) -> Program:
     """Trace the function, and see that its primitives have rules and that it gives one number."""
     try:
         inspect.signature(f).bind(*[0.0] * count)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ValueError(
             f"the covariance asks for a function of {count} number{'s' * (count > 1)}; "
             f"{getattr(f, '__name__', f)!r} is not."
@@ -193,7 +198,7 @@ def _traced(f: Callable[..., Any], count: int) -> Program:
 
 
 def _as_float(x: Any) -> Any:
-    x = jnp.asarray(x)
+    x = jnp.asarray(as_array("what the function returns", x, "buifc"))
     if jnp.iscomplexobj(x):
         raise ValueError("the function gives a real number, not a complex one; take its real part.")
     return x.astype(float)

@@ -9,25 +9,39 @@ from typing import Any
 import numpy as np
 from flint import acb, arb, ctx, fmpq, fmpz
 
+from theorykit.common.arguments import instance, shown
+
 LEAST_BITS, MOST_BITS = 16, 1 << 20
 
 _flint = threading.RLock()
 
 
-@contextlib.contextmanager
-def precision(bits: int) -> Iterator[None]:
+def as_bits(bits: Any) -> int:
+    """Return a precision in bits.
+
+    **Raises:** `ValueError` for anything but an integer from 16 to 2^20.
+    """
+    if isinstance(bits, bool) or not isinstance(bits, int | np.integer):
+        raise ValueError(f"bits is a whole number of bits, as in bits=128, not {shown(bits)}.")
+    if not LEAST_BITS <= bits <= MOST_BITS:
+        raise ValueError(
+            f"bits lies between {LEAST_BITS} and {MOST_BITS} (128 is usual), not {shown(bits)}."
+        )
+    return int(bits)
+
+
+def precision(bits: int) -> contextlib.AbstractContextManager[None]:
     """Compute at this precision; flint's is one a process, so one thread at a time.
 
     **Raises:** `ValueError` for bits that are not an integer from 16 to 2^20.
     """
-    if isinstance(bits, bool) or not isinstance(bits, int | np.integer):
-        raise ValueError(f"bits is a whole number of bits, as in bits=128, not {bits!r}.")
-    if not LEAST_BITS <= bits <= MOST_BITS:
-        raise ValueError(
-            f"bits lies between {LEAST_BITS} and {MOST_BITS} (128 is usual), not {bits}."
-        )
+    return _precision(as_bits(bits))
+
+
+@contextlib.contextmanager
+def _precision(bits: int) -> Iterator[None]:
     # numpy would warn of flags that flint's own floats leave behind.
-    with _flint, ctx.workprec(int(bits)), np.errstate(all="ignore"):
+    with _flint, ctx.workprec(bits), np.errstate(all="ignore"):
         yield
 
 
@@ -56,7 +70,7 @@ def ball(value: Any) -> Any:
             raise ValueError(f"{number} is not a number that can be enclosed.")
         return arb(number)
     raise ValueError(
-        f"numbers, fractions, decimal strings and balls can be enclosed, not {value!r} "
+        f"numbers, fractions, decimal strings and balls can be enclosed, not {shown(value)} "
         f"({type(value).__name__})."
     )
 
@@ -155,15 +169,27 @@ def _real(x: Any) -> arb:
 
 
 def float_below(x: arb) -> float:
-    """Return a float at most the lower end of the ball."""
+    """Return a float at most the lower end of the ball.
+
+    **Raises:** `ValueError` for anything but a real ball.
+    """
+    _ball(x)
     with precision(128):
         return _outward(x.lower(), -np.inf)
 
 
 def float_above(x: arb) -> float:
-    """Return a float at least the upper end of the ball."""
+    """Return a float at least the upper end of the ball.
+
+    **Raises:** `ValueError` for anything but a real ball.
+    """
+    _ball(x)
     with precision(128):
         return _outward(x.upper(), np.inf)
+
+
+def _ball(x: Any) -> arb:
+    return instance("x", x, arb, "a real ball, python-flint's arb")
 
 
 def _outward(end: arb, way: float) -> float:
@@ -177,7 +203,19 @@ def _outward(end: arb, way: float) -> float:
 
 
 def objects(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return an object array of these numbers; a number alone fills the shape."""
+    """Return an object array of these numbers; a number alone fills the shape.
+
+    **Raises:** `ValueError` for a shape that is none, or that the numbers do not fill.
+    """
+    try:
+        return _laid_out(values, shape)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"shape is a tuple of sizes that the numbers fill, got {shown(shape)}."
+        ) from None
+
+
+def _laid_out(values: Any, shape: tuple[int, ...] | None) -> np.ndarray:
     if isinstance(values, np.ndarray) and values.dtype == object:
         return values if shape is None else values.reshape(shape)
     made = np.empty(() if shape is None else shape, dtype=object)

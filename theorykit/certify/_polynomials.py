@@ -11,7 +11,8 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 from theorykit.certify._elementwise import each
 from theorykit.certify._enclose import Program
 from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable
-from theorykit.certify._prove import _rows
+from theorykit.certify._prove import SIDES, _rows
+from theorykit.common.arguments import function, instance, shown
 
 
 def rational(value: Any) -> Any:
@@ -85,12 +86,15 @@ def identical(
     **Arguments:** `identity`: called with the arguments by name, returns (lhs, rhs); `shapes`: a
     shape an argument.
 
-    **Raises:** `NotCertifiable` if a side is not a polynomial with rational coefficients.
+    **Raises:** `NotCertifiable` if a side is not a polynomial with rational coefficients;
+    `ValueError` for what is no function, or no shape.
     """
+    function("identity", identity, SIDES)
+    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
     for name, shape in shapes.items():
         if not isinstance(shape, tuple) or not all(isinstance(n, int) and n > 0 for n in shape):
             raise ValueError(
-                f"{name} needs a shape, a tuple of sizes such as (2, 3) or (), not {shape!r}."
+                f"{name} needs a shape, a tuple of sizes such as (2, 3) or (), not {shown(shape)}."
             )
     names = [f"{k}{i}" for k, s in shapes.items() for i in range(int(np.prod(s)))]
     ring = fmpq_mpoly_ctx.get(names or ["x"], Ordering.lex)

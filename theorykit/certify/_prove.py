@@ -15,8 +15,11 @@ from theorykit.certify._enclose import Balls, Program, number_array
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import ball, float_above, float_below, precision
+from theorykit.common.arguments import as_array, function, shown
 
 Box = dict[str, tuple[Any, Any]]
+
+SIDES = "a function of the variables by name, which returns (lhs, rhs)"
 
 BUDGET = 2000
 """Pieces that are looked at, unless more are asked for."""
@@ -108,10 +111,13 @@ def prove(
     numbers, arrays or lists of arrays; `box`: (low, high) a variable, numbers or arrays of one
     shape; `budget`: how many pieces to look at.
 
-    **Raises:** `ValueError` for a box that is empty, reversed, or not finite.
+    **Raises:** `ValueError` for a box that is empty, reversed, or not finite, and for what is no
+    function or number of pieces.
     """
+    function("inequality", inequality, SIDES)
+    function("progress", progress, "a function of the share done")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ValueError(f"budget is how many pieces to look at, at least 1, not {budget!r}.")
+        raise ValueError(f"budget is how many pieces to look at, at least 1, not {shown(budget)}.")
     with precision(bits):
         whole, inner, shapes = _read(box)
         search = _Search(inequality, shapes, inner)
@@ -323,7 +329,7 @@ def _rows(sides: Any) -> tuple[jax.Array, jax.Array]:
     if len(left) != len(right) or not left:
         raise ValueError(f"lhs has {len(left)} arrays and rhs {len(right)}; they must match.")
     pairs = [
-        jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(b))
+        jnp.broadcast_arrays(*(as_array("a side", x, "buifc") for x in (a, b)))
         for a, b in zip(left, right, strict=True)
     ]
     real = lambda x: x.astype(jnp.result_type(x, jnp.float64)).ravel()
@@ -338,7 +344,9 @@ def _read(
 ) -> tuple[_Piece, list[tuple[arb, arb]], dict[str, tuple]]:
     """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
     if not isinstance(box, Mapping) or not box:
-        raise ValueError(f"a box has an interval a variable, as in dict(x=(0, 1)), not {box!r}.")
+        raise ValueError(
+            f"a box has an interval a variable, as in dict(x=(0, 1)), not {shown(box)}."
+        )
     lows: list[arb] = []
     highs: list[arb] = []
     inner: list[tuple[arb, arb]] = []
@@ -347,7 +355,7 @@ def _read(
         try:
             low, high = pair
         except (TypeError, ValueError):
-            raise ValueError(f"{name} needs two ends, (low, high), not {pair!r}.") from None
+            raise ValueError(f"{name} needs two ends, (low, high), not {shown(pair)}.") from None
         low, high = (_end(name, e) for e in (low, high))
         low, high = np.broadcast_arrays(low, high)
         shapes[name] = low.shape

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import jax
 import numpy as np
 
+from theorykit.common.arguments import shown
 from theorykit.common.keys import generator
 from theorykit.results import Evidence, Outcome, Resolution
 
@@ -63,22 +64,28 @@ class Check(abc.ABC):
     """The option that lets it run what JAX cannot trace, as it is written; "" if there is none."""
 
     functions: ClassVar[tuple[str, ...]] = ()
-    """Fields that are functions, or None."""
+    """Fields that are functions, or None where that is the default."""
+
+    asked: ClassVar[tuple[tuple[str, Callable[[str, Any], Any]], ...]] = ()
+    """Fields that are numbers, or True or False, and what looks at the value of each."""
 
     alternatives: ClassVar[tuple[str, ...]] = ()
     """Fields of which a check has exactly one: a control that names one drops the other."""
 
     def __post_init__(self) -> None:
-        """Refuse a control that is none, and what is not a function where one is needed."""
+        """Refuse a control that is none, and a field of another kind than is needed."""
         if not isinstance(self.control, self.controls):
             raise ClaimError(
                 "a control is a dict of the fields that it replaces, as in control=dict(rhs=...), "
-                f"not {self.control!r}."
+                f"not {shown(self.control)}."
             )
         for name in self.functions:
             value = getattr(self, name)
-            if value is not None and not callable(value):
-                raise ClaimError(f"{name} is a function, not {value!r}.")
+            left_out = value is None and getattr(type(self), name, name) is None
+            if not (callable(value) or left_out):
+                raise ClaimError(f"{name} is a function, not {shown(value)}.")
+        for name, look in self.asked:
+            look(name, getattr(self, name))
 
     @abc.abstractmethod
     def test(self, trial: Trial) -> Outcome:

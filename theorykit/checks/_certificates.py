@@ -12,6 +12,7 @@ from theorykit.certify import (
     Balls,
     NotCertifiable,
     Proof,
+    as_bits,
     ball,
     enclose,
     identical,
@@ -24,6 +25,7 @@ from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Domain, Inputs, Interval, Sizes
+from theorykit.common.arguments import size
 from theorykit.common.errors import explain
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
@@ -212,6 +214,10 @@ class OnBox:
     where: Mapping[str, Any]
     budget: int = BUDGET
     bits: int = 64
+
+    def __post_init__(self) -> None:
+        size("budget", self.budget)
+        as_bits(self.bits)
 
     def settings(self, over: Inputs) -> list[dict[str, Any]]:
         """Return the sizes to prove it at."""

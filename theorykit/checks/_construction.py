@@ -7,6 +7,7 @@ from typing import Any
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._exhaustive import resolved
+from theorykit.common.arguments import flag, shown
 from theorykit.results import Evidence, Outcome, Resolution, Verdict, Witness, of_members
 
 LOOKED_AT = 100
@@ -37,7 +38,19 @@ class Construction(Check):
     telling: Property | None = None
 
     evidence = Evidence.sampled
-    functions = ("build",)
+    functions = ("build", "telling")
+    asked = (("complete", flag),)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        properties = self.has.values() if isinstance(self.has, Mapping) else [self.has]
+        if not properties or not all(map(callable, properties)):
+            raise ClaimError(
+                f"has is a function to a truth value, or a dict of several with their names, not "
+                f"{shown(self.has)}."
+            )
+        if self.cases is not None and not isinstance(self.cases, Sequence):
+            raise ClaimError(f"cases are a list, tuple or range, not {shown(self.cases)}.")
 
     def test(self, trial: Trial) -> Outcome:
         """Build and test, case by case."""

@@ -10,6 +10,7 @@ from typing import Any
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._exactness import Exactness
+from theorykit.common.arguments import flag, shown
 from theorykit.results import (
     Certificate,
     Evidence,
@@ -50,6 +51,15 @@ class Exhaustive(Check):
 
     evidence = Evidence.exhaustive
     functions = ("predicate", "telling")
+    asked = (("whole", flag),)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.universe, Iterable) and not callable(self.universe):
+            raise ClaimError(
+                f"a universe is an iterable, or a function that returns one, not "
+                f"{shown(self.universe)}."
+            )
 
     def test(self, trial: Trial) -> Outcome:
         """Walk the universe until a member fails."""

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
+from theorykit.common.arguments import at_least_0, between, flag, reals, size
 from theorykit.results import (
     Evidence,
     Figure,
@@ -83,15 +85,18 @@ class Expectation(Check):
     untraced = "vectorize=False"
     functions = ("statistic",)
     alternatives = ("value", "at_most", "at_least")
+    asked = (
+        ("replicates", partial(size, least=2)),
+        ("error", between),
+        ("within", at_least_0),
+        ("vectorize", flag),
+        ("batch", size),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.chosen()
-        if self.replicates < 2 or not 0 < self.error < 1 or self.within < 0:
-            raise ValueError(
-                "an expectation needs replicates >= 2, 0 < error < 1 and within >= 0, not "
-                f"{self.replicates}, {self.error} and {self.within}."
-            )
+        kind = self.chosen()
+        reals(kind, getattr(self, kind))
 
     def test(self, trial: Trial) -> Outcome:
         """Draw the replicates and compare the component that is farthest off."""

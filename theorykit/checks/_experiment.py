@@ -10,8 +10,8 @@ import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import Estimate
-from theorykit.checks._targets import Alternative, nearest_that_falls, refuse_disjoint
-from theorykit.common import exponents
+from theorykit.checks._targets import Alternative, nearest_that_falls, predicted, refuse_disjoint
+from theorykit.common import arguments, exponents
 from theorykit.results import Evidence, Outcome, Verdict, of_value
 
 
@@ -45,15 +45,12 @@ class OverSeeds(Check):
     name = "experiment"
     functions = ("measure",)
     alternatives = ("at_most", "at_least", "between")
+    asked = (("confidence", arguments.between),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        target = getattr(self, self.chosen())
-        ends = np.atleast_1d(np.asarray(target, float))
-        if np.isnan(ends).any() or (ends[-1] < ends[0]):
-            raise ValueError(f"what is predicted is a number or (low, high), not {target}.")
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence lies between 0 and 1, not {self.confidence}.")
+        kind = self.chosen()
+        predicted(kind, getattr(self, kind))
 
     def test(self, trial: Trial) -> Outcome:
         """Train once for the claim and its control, and compare."""

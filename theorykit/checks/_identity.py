@@ -17,8 +17,9 @@ from theorykit.checks._certificates import (
     proved_as_polynomials,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, NOWHERE, Side, Sides, checked_domain
+from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
+from theorykit.common.arguments import instance
 from theorykit.results import (
     Evidence,
     Measurement,
@@ -74,10 +75,12 @@ class Identity(Check):
     evidence = Evidence.sampled
     untraced = "traceable=False"
     functions = ("lhs", "rhs")
+    asked = ASKED
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_domain(self.over)
+        instance("proof", self.proof, AsPolynomials | None, "what as_polynomials(...) returns")
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""

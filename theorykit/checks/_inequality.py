@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from theorykit.checks._certificates import (
     proved_on_box,
 )
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import NOTHING, NOWHERE, Side, Sides, checked_domain
+from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
+from theorykit.common.arguments import instance, size
 from theorykit.common.errors import explain
 from theorykit.results import (
     Evidence,
@@ -94,10 +96,12 @@ class Inequality(Check):
     evidence = Evidence.searched
     untraced = "traceable=False"
     functions = ("lhs", "rhs")
+    asked = (*ASKED, ("starts", partial(size, least=0)), ("steps", partial(size, least=0)))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_domain(self.over)
+        instance("proof", self.proof, OnBox | None, "what on_box(...) returns")
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order."""

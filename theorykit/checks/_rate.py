@@ -12,8 +12,9 @@ from jaxtyping import Float
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
-from theorykit.checks._targets import Alternative, nearest_that_falls, refuse_disjoint
+from theorykit.checks._targets import Alternative, nearest_that_falls, predicted, refuse_disjoint
 from theorykit.common import exponents
+from theorykit.common.arguments import at_least_0, flag, positive, real, shown, size
 from theorykit.results import (
     Evidence,
     Figure,
@@ -87,16 +88,31 @@ class Rate(Check):
     untraced = "vectorize=False"
     functions = ("measure",)
     alternatives = ("exponent", "at_most", "at_least", "between")
+    asked = (
+        ("tolerance", at_least_0),
+        ("replicates", size),
+        ("vectorize", flag),
+        ("batch", size),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.chosen()
-        names = list(inspect.signature(self.measure).parameters)
+        kind = self.chosen()
+        predicted(kind, getattr(self, kind))
+        if self.limit is not None:
+            real("limit", self.limit)
+        try:
+            names = list(inspect.signature(self.measure).parameters)
+        except (TypeError, ValueError):
+            raise ClaimError(
+                f"measure is a function of n, or of a key and n, not {shown(self.measure)}."
+            ) from None
         if "key" in names[1:2]:
             raise ValueError(f"measure takes (key, n) in this order, not ({', '.join(names)}).")
-        if len(set(self.at)) < max(3, len(self.at)) or min(self.at) <= 0:
+        sizes = self.at if isinstance(self.at, tuple | list) else ()
+        if len({positive("a size of a rate", n) for n in sizes}) < max(3, len(sizes)):
             raise ValueError(
-                f"a rate needs at least three different positive sizes, not at={self.at}."
+                f"a rate needs at least three different positive sizes, not at={shown(self.at)}."
             )
         if self._keyed() and self.replicates < 2:
             raise ValueError(f"a rate needs replicates >= 2, not {self.replicates}.")

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,11 +14,21 @@ from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import compile_for, unsteady
 from theorykit.checks._shrink import show_arrays
 from theorykit.checks.domains import Case, Inputs, Sizes, call
+from theorykit.common.arguments import at_least_0, flag, size
 from theorykit.results import Witness
 
 Side = Callable[..., Any]
 
 NOTHING = Inputs({}, {})
+
+ASKED = (
+    ("tol", at_least_0),
+    ("floor", at_least_0),
+    ("cases", partial(size, least=0)),
+    ("batch", size),
+    ("traceable", flag),
+)
+"""The numbers of a check of two sides, and what looks at each."""
 """The domain of a claim without arguments."""
 
 NOWHERE = "no point that was tried is within the premise, so nothing was checked."

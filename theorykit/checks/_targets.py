@@ -3,7 +3,10 @@
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from theorykit.checks._base import Check, ClaimError
+from theorykit.common.arguments import as_array, real, shown
 from theorykit.results import Outcome, Verdict
 
 Range = tuple[float, float]
@@ -39,7 +42,15 @@ def alternative(value: float) -> Alternative:
     For a `rate` without a key and an `experiment`: where another measure (shuffled labels, an
     untrained network, another law) is no natural control, name what a false claim would measure.
     """
-    return Alternative(float(value))
+    return Alternative(real("an alternative", value))
+
+
+def predicted(kind: str, value: Any) -> None:
+    """Raise a `ValueError` unless a number is predicted, or two in order for the kind `between`."""
+    ends = np.asarray(as_array(kind, value), float)
+    shape = (2,) if kind == "between" else ()
+    if ends.shape != shape or np.isnan(ends).any() or (ends.ndim and ends[1] < ends[0]):
+        raise ValueError(f"what is predicted is a number or (low, high), not {shown(value)}.")
 
 
 def nearest_that_falls(interval: Range, band: Range) -> float:

@@ -22,6 +22,31 @@ from typing import Any
 
 import numpy as np
 
+from theorykit.common.arguments import as_array, instance, real, shown, whole
+from theorykit.common.arguments import function as callable_
+from theorykit.common.arguments import positive as above_0
+
+__all__ = [
+    "PSD",
+    "Choices",
+    "Domain",
+    "Inputs",
+    "Integers",
+    "Interval",
+    "Positive",
+    "Reals",
+    "Simplex",
+    "choices",
+    "inputs",
+    "integers",
+    "interval",
+    "positive",
+    "psd",
+    "reals",
+    "resolve",
+    "simplex",
+]
+
 Shape = str | int | Sequence[str | int]
 Sizes = Mapping[str, Any]
 
@@ -42,6 +67,9 @@ class Domain:
     shape: Shape = ""
 
     differentiable = True
+
+    def __post_init__(self):
+        _dimensions(self.shape)
 
     def latent_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """Return the shape of the latent at these sizes."""
@@ -108,6 +136,10 @@ class Reals(Domain):
 
     scale: float = 1.0
 
+    def __post_init__(self):
+        super().__post_init__()
+        above_0("scale", self.scale)
+
     def squash(self, latent, xp):
         """Scale."""
         return self.scale * latent
@@ -118,6 +150,10 @@ class Positive(Domain):
     """Arrays of numbers greater than zero."""
 
     scale: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        above_0("scale", self.scale)
 
     def squash(self, latent, xp):
         """exp, held between 1e-13 and 1e13 times the scale."""
@@ -136,10 +172,9 @@ class Interval(Domain):
     hi: float = 1.0
 
     def __post_init__(self):
-        if not (math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo < self.hi):
-            raise ValueError(
-                f"an interval needs finite ends with lo < hi, not lo={self.lo}, hi={self.hi}."
-            )
+        super().__post_init__()
+        if not real("lo", self.lo) < real("hi", self.hi):
+            raise ValueError(f"an interval needs lo < hi, not lo={self.lo}, hi={self.hi}.")
 
     def squash(self, latent, xp):
         """A sine: smooth, onto the closed interval, and flat at its ends."""
@@ -164,6 +199,13 @@ class PSD(Domain):
 
     bound: float | None = None
     rank: Shape | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.bound is not None:
+            above_0("bound", self.bound)
+        if self.rank is not None:
+            _dimensions(self.rank, "rank")
 
     def latent_shape(self, sizes):
         """Return (n, rank)."""
@@ -208,7 +250,8 @@ class Integers(Domain):
     differentiable = False
 
     def __post_init__(self):
-        if self.lo > self.hi:
+        super().__post_init__()
+        if _integer("lo", self.lo) > _integer("hi", self.hi):
             raise ValueError(f"integers need lo <= hi, not lo={self.lo}, hi={self.hi}.")
 
     def structured(self, sizes):
@@ -243,10 +286,14 @@ class Choices(Domain):
     differentiable = False
 
     def __post_init__(self):
-        if not self.options or len({np.shape(o) for o in self.options}) > 1:
+        super().__post_init__()
+        options = instance("options", self.options, tuple | list, "a tuple")
+        shapes = [
+            () if isinstance(o, Fraction) else as_array("an option", o).shape for o in options
+        ]
+        if len(set(shapes)) != 1:
             raise ValueError(
-                "choices need at least one option, and options of one shape, "
-                f"not {[np.shape(o) for o in self.options]}."
+                f"choices need at least one option, and options of one shape, not {shapes}."
             )
 
     def latent_shape(self, sizes):
@@ -291,7 +338,7 @@ def positive(shape: Shape = "", scale: float = 1.0) -> Positive:
 
 def interval(lo: float, hi: float, shape: Shape = "") -> Interval:
     """Return the domain of arrays with entries in [lo, hi]."""
-    return Interval(shape, float(lo), float(hi))
+    return Interval(shape, real("lo", lo), real("hi", hi))
 
 
 def psd(n: Shape, bound: float | None = None, rank: Shape | None = None) -> PSD:
@@ -309,7 +356,7 @@ def simplex(n: Shape) -> Simplex:
 
 def integers(lo: int, hi: int, shape: Shape = "") -> Integers:
     """Return the domain of integer arrays with entries lo, ..., hi."""
-    return Integers(shape, int(lo), int(hi))
+    return Integers(shape, _integer("lo", lo), _integer("hi", hi))
 
 
 def choices(*options: Any) -> Choices:
@@ -337,6 +384,7 @@ class Inputs:
         where it is false are not tried, and no witness lies there. It is looked at point by point
         and not searched for: a domain whose map makes it true everywhere is tried more densely.
         """
+        callable_("premise", premise, "a function of the arguments that it names")
         return dataclasses.replace(self, premises=(*self.premises, premise))
 
     def meet(self, parameters: Sequence[Case], sizes: Sizes) -> list[Case]:
@@ -360,6 +408,7 @@ class Inputs:
 
         **Arguments:** `function`: takes arguments (and sizes) by name, returns a dict of values.
         """
+        callable_("function", function, "a function of the arguments that returns new ones")
         return dataclasses.replace(self, maps=(*self.maps, function))
 
     @property
@@ -493,10 +542,29 @@ def resolve(shape: Shape, sizes: Sizes) -> tuple[int, ...]:
 
     **Raises:** `ValueError` if a dimension names no size or is negative.
     """
-    if isinstance(shape, int):
-        return (shape,)
-    parts = re.split(r"[\s,]+", shape.strip()) if isinstance(shape, str) else list(shape)
-    return tuple(_dimension(part, sizes) for part in parts if part != "")
+    instance("sizes", sizes, Mapping, "a dict of numbers by name")
+    return tuple(_dimension(part, sizes) for part in _dimensions(shape))
+
+
+def _dimensions(shape: Any, name: str = "a shape") -> list[str | int]:
+    """Return the dimensions of a shape as they are written."""
+    parts = re.split(r"[\s,]+", shape.strip()) if isinstance(shape, str) else shape
+    parts = [parts] if isinstance(parts, int) else parts
+    right = isinstance(parts, tuple | list) and all(
+        isinstance(p, str) or (isinstance(p, int) and not isinstance(p, bool) and p >= 0)
+        for p in parts
+    )
+    if not right:
+        raise ValueError(
+            f"{name} is dimensions, each an integer or made of names of sizes, as in 'T 2*T' or "
+            f"('T', 3), got {shown(shape)}."
+        )
+    return [p for p in parts if p != ""]
+
+
+def _integer(name: str, value: Any) -> int:
+    """Return an integer that a float64 holds."""
+    return whole(name, value, -(2**53), 2**53)
 
 
 def _dimension(text: str | int, sizes: Sizes) -> int:

@@ -216,6 +216,20 @@ def instance(name: str, value: Value, kind: Any, what: str) -> Value:
     return value
 
 
+def members(name: str, value: Any, what: str) -> list[Any]:
+    """Return the members of a list, a tuple, a set, a range or an array.
+
+    **Arguments:** `what`: what they are, such as "distances i - j >= 0".
+
+    **Raises:** `ValueError` for anything else, such as a generator, which is empty once it has been
+    walked, and text or bytes, which are one thing.
+    """
+    one = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
+    if isinstance(value, Collection) and not one:
+        return list(value)
+    raise ValueError(f"{name} is a list of {what}, got {shown(value)}.")
+
+
 def affordable(what: str, count: int, most: int, unit: str = "numbers") -> None:
     """Raise a `ValueError` if what is asked for takes more than so many numbers, or steps."""
     if count > most:
@@ -276,8 +290,9 @@ def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
     try:
         if isinstance(seeds, str | bool) or (isinstance(seeds, int | np.integer) and seeds > MANY):
             raise ValueError
-        many = range(int(seeds)) if isinstance(seeds, int | np.integer) else seeds
-        numbers = [whole("a seed", s, 0) for s in many]
+        if isinstance(seeds, int | np.integer):
+            seeds = range(int(seeds))
+        numbers = [whole("a seed", s, 0) for s in members("seeds", seeds, "numbers")]
     except (TypeError, ValueError):
         numbers = []
     if not numbers or max(numbers) >= 2**32 or len(set(numbers)) < len(numbers):

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorykit.common.arguments import as_array, between, reals, shown
+
 CONFIDENCE = 0.99
 
 
@@ -20,16 +22,28 @@ class Exponent(NamedTuple):
 
 
 def slopes(sizes: Any, values: Any) -> np.ndarray:
-    """Return the least-squares slope of log(value) over log(size) of each row of values."""
-    x = np.log(np.asarray(sizes, float))
+    """Return the least-squares slope of log(value) over log(size) of each row of values.
+
+    **Raises:** `ValueError` for sizes that are not positive numbers, or all the same, and for
+    anything but a real number for each.
+    """
+    x = _logarithms(sizes)
+    if (x == x[0]).all():
+        raise ValueError(f"a slope needs two sizes or more that differ, got {shown(sizes)}.")
     x = x - x.mean()
-    return np.log(np.asarray(values)) @ x / (x @ x)
+    return np.log(_beside("values", values, x)) @ x / (x @ x)
 
 
 def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
-    """Return the mean of independent numbers, two or more, and the ends of its t interval."""
+    """Return the mean of independent numbers, two or more, and the ends of its t interval.
+
+    **Raises:** `ValueError` for anything else.
+    """
     from scipy.special import stdtrit
 
+    values, confidence = _row("values", values), between("confidence", confidence)
+    if len(values) < 2:
+        raise ValueError(f"an interval of a mean needs two numbers or more, got {len(values)}.")
     stderr = values.std(ddof=1) / math.sqrt(len(values))
     reach = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * stderr)
     middle = float(values.mean())
@@ -43,9 +57,11 @@ def replicated(sizes: Any, values: Any) -> Exponent:
 
 def exact(sizes: Any, values: Any) -> Exponent:
     """Return the slope of values without noise; the interval spans those between neighbours."""
-    slope = float(slopes(sizes, [values])[0])
-    order = np.argsort(sizes)
-    x, y = np.log(np.asarray(sizes, float))[order], np.log(np.asarray(values, float))[order]
+    values = _row("values", values)
+    slope = float(slopes(sizes, values[None])[0])
+    x = _logarithms(sizes)
+    order = np.argsort(x)
+    x, y = x[order], np.log(values)[order]
     local = np.diff(y) / np.diff(x)
     return Exponent(slope, float(min(local.min(), slope)), float(max(local.max(), slope)))
 
@@ -58,12 +74,18 @@ def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
     chi-square is at most 6.6 above the least; where even the best p fits worse than the errors
     explain (chi-square above its degrees of freedom, as when a second order is still felt), that
     many times as much. An end at infinity: the data do not bound the exponent there.
+
+    **Raises:** `ValueError` for sizes that are not positive numbers, and for anything but a real
+    number for each; standard errors are not negative.
     """
     from scipy.special import ndtri
 
     p = np.arange(-6.0, 3.0005, 0.001)
-    x = np.log(np.asarray(sizes, float))
-    squares, w = np.asarray(squares, float), 1 / np.asarray(stderr, float) ** 2
+    x = _logarithms(sizes)
+    squares, stderr = _beside("squares", squares, x), _beside("stderr", stderr, x)
+    if squares.ndim != 1 or stderr.ndim != 1 or (stderr < 0).any():
+        raise ValueError("squares and their standard errors, at least 0, are one row each.")
+    w = 1 / stderr**2
     powers = np.exp(2 * p[:, None] * (x - x.mean()))
     scale = np.maximum(powers @ (w * squares), 0) / (powers**2 @ w)
     misfit = ((squares - scale[:, None] * powers) ** 2) @ w
@@ -76,3 +98,29 @@ def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
     low = -math.inf if inside[0] == p[0] else float(inside[0])
     high = math.inf if inside[-1] == p[-1] else float(inside[-1])
     return Exponent(float(p[best]), low, high)
+
+
+def _row(name: str, values: Any) -> np.ndarray:
+    """Return real numbers in a row; NaN stays NaN."""
+    found = np.asarray(as_array(name, values), float)
+    if found.ndim != 1:
+        raise ValueError(f"{name} are numbers in a row, got an array of shape {found.shape}.")
+    return found
+
+
+def _logarithms(sizes: Any) -> np.ndarray:
+    """Return the logarithms of sizes, positive numbers in a row."""
+    found = _row("sizes", reals("sizes", sizes))
+    if not found.size or (found <= 0).any():
+        raise ValueError(f"sizes are positive numbers, got {shown(sizes)}.")
+    return np.log(found)
+
+
+def _beside(name: str, values: Any, x: np.ndarray) -> np.ndarray:
+    """Return real numbers, as many in each row as there are sizes."""
+    found = np.asarray(as_array(name, values), float)
+    if found.shape[-1:] != x.shape:
+        raise ValueError(
+            f"{name} has a number for each of the {len(x)} sizes, got the shape {found.shape}."
+        )
+    return found

@@ -68,7 +68,7 @@ class Perturbed(NamedTuple):
 
 def loss(network: Any, x: Inputs, y: Targets) -> Float[Array, ""]:
     """Return the mean over inputs x (N, ...) of |network(x) - y|^2."""
-    problem = _Problem(network, x, y)
+    problem = _Problem(network, x, as_array("y", y))
     return _loss(problem.graph, problem.weights, problem.rest, problem.x, problem.y)
 
 

@@ -494,6 +494,31 @@ def test_arguments_that_are_no_numbers(args, bits, sentence):
         enclose(lambda x: x, *args, bits=bits)
 
 
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: enclose(3, 1.0), "f is a function of arrays, got 3"),
+        (lambda: enclose(lambda x: "x", 1.0), "the function returns is arrays of numbers, got 'x'"),
+        (lambda: certify.float_above(0.5), "x is a real ball"),
+        (lambda: certify.float_below(acb(0, 1)), "x is a real ball"),
+        (lambda: certify.shown("0.5"), "x is a ball"),
+        (lambda: certify.precision("128"), "whole number of bits"),
+        (lambda: certify.objects([1, 2], 3.0), "shape is a tuple of sizes that the numbers fill"),
+        (lambda: certify.objects([1, 2], (3,)), "shape is a tuple of sizes that the numbers fill"),
+        (lambda: enclose(jnp.tanh, 0.5).contains([1, 2]), r"shape \(\), and numbers of \(2,\)"),
+    ],
+)
+def test_what_is_no_ball_or_function_is_refused(ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask()
+
+
+def test_a_real_ball_contains_a_complex_number_only_on_the_line():
+    ball = enclose(lambda x: x / 3, 1)
+    assert not ball.contains(1j)
+    assert enclose(lambda x: x / 2, 1).contains(0.5 + 0j)
+
+
 # Arguments, results and exact constants ------------------------------------------------------
 
 

@@ -352,6 +352,8 @@ def test_impossible_covariances_are_refused(covariance, message):
         (dict(bits=3), "16"),
         (dict(breaks=(1.0,)), "a break is at 0"),
         (dict(breaks=("x",)), "breaks are numbers"),
+        (dict(breaks=(b for b in (0.0,))), "breaks are numbers"),
+        (dict(f=lambda u, v: "u"), "arrays? of real numbers|array of"),
         (dict(growth=(-1, 1)), r"\(-1, 1\)"),
         (dict(growth=2), "pair"),
         (dict(f=lambda u: u), "function of 2 numbers"),

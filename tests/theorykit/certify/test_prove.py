@@ -161,6 +161,20 @@ def test_a_bad_budget_is_refused(budget):
         prove(lambda x: (x, x + 1), dict(x=(0, 1)), budget)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(inequality=(1, 2)), "inequality is a function"),
+        (dict(progress=0.5), "progress is a function"),
+        (dict(inequality=lambda x: (x, "x")), "a side is an array of"),
+    ],
+)
+def test_what_is_no_inequality_is_refused(arguments, words):
+    fine = dict(inequality=lambda x: (x, x + 1), box=dict(x=(0, 1)))
+    with pytest.raises(ValueError, match=words):
+        prove(**(fine | arguments))
+
+
 def test_an_inequality_returns_two_sides():
     with pytest.raises(ValueError, match="two sides"):
         prove(lambda x: x, dict(x=(0, 1)))
@@ -248,6 +262,12 @@ def test_what_has_another_value_somewhere_is_no_polynomial(sides):
 def test_a_shape_is_a_tuple_of_sizes(shape):
     with pytest.raises(ValueError, match="needs a shape"):
         identical(lambda x: (x, x), dict(x=shape))
+
+
+@pytest.mark.parametrize("arguments", [(3, dict(x=())), (lambda x: (x, x), [("x", ())])])
+def test_what_is_no_identity_is_refused(arguments):
+    with pytest.raises(ValueError, match=r"identity is a function|shapes is a shape for each"):
+        identical(*arguments)
 
 
 def test_what_is_no_polynomial_is_named():

@@ -8,10 +8,14 @@ import pytest
 from theorykit.checks import (
     ClaimError,
     Trial,
+    alternative,
+    as_polynomials,
     construction,
     exhaustive,
     expectation,
     identity,
+    inequality,
+    on_box,
     rate,
 )
 from theorykit.checks.domains import inputs, psd, reals
@@ -147,7 +151,7 @@ def test_expectation_raises_false_alarms_at_the_stated_rate():
     "wrong", [{}, {"value": 0, "at_most": 1}, {"value": 0, "replicates": 1}]
 )  # fmt: skip
 def test_expectation_refuses_what_makes_no_sense(wrong):
-    with pytest.raises(ValueError, match="needs"):
+    with pytest.raises(ValueError, match=r"needs|of at least 2, got 1"):
         expectation(statistic=normal, **wrong)
 
 
@@ -263,6 +267,35 @@ def test_fields_of_the_wrong_kind_are_refused(wrong, words):
     fine = dict(lhs=lambda x: x, rhs=lambda x: x, over=inputs(x=reals()))
     with pytest.raises(ClaimError, match=words):
         identity(**(fine | wrong))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: inequality(lhs=abs, rhs=None, over=inputs(x=reals())),
+        lambda: inequality(lhs=abs, rhs=abs, over=inputs(x=reals()), tol="1"),
+        lambda: inequality(lhs=abs, rhs=abs, over=inputs(x=reals()), starts=0.5),
+        lambda: inequality(lhs=abs, rhs=abs, over=inputs(x=reals()), proof=as_polynomials()),
+        lambda: identity(lhs=abs, rhs=abs, over=inputs(x=reals()), traceable=None),
+        lambda: on_box(budget="many"),
+        lambda: on_box(bits=8),
+        lambda: expectation(statistic=normal, value=0, batch=0),
+        lambda: expectation(statistic=normal, value=1j),
+        lambda: expectation(statistic=normal, value=0, within=np.nan),
+        lambda: rate(measure=lambda n: n, between=1.0),
+        lambda: rate(measure=lambda n: n, exponent="1"),
+        lambda: rate(measure=lambda n: n, exponent=1, at=(8, None, 32)),
+        lambda: rate(measure=int, exponent=1),
+        lambda: construction(build=list, has={}),
+        lambda: construction(build=list, has=len, cases=7),
+        lambda: construction(build=list, has=len, complete=1),
+        lambda: exhaustive(predicate=bool, universe=7),
+        lambda: alternative("1"),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused_when_a_check_is_made(make):
+    with pytest.raises(ValueError, match=r", (got|not) "):
+        make()
 
 
 def test_sizes_may_be_a_list():

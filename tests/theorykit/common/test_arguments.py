@@ -2,7 +2,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.common.arguments import as_alphabet, as_floating, as_rng, integers, reals
+from theorykit.common.arguments import (
+    as_alphabet,
+    as_floating,
+    as_rng,
+    integers,
+    members,
+    reals,
+    seed_numbers,
+)
 
 
 @pytest.mark.parametrize("given", [[1, 2], (1.0, 2.0), np.array([1, 2], np.int8), jnp.ones(2)])
@@ -18,6 +26,12 @@ def test_integers_are_read_as_int64(given):
     assert integers("x", given).tolist() == list(given)
 
 
+@pytest.mark.parametrize("given", [[2, 3], (2, 3), {2, 3}, range(2, 4), np.arange(2, 4)])
+def test_members_of_a_list(given):
+    assert sorted(members("x", given, "numbers")) == [2, 3]
+    assert sorted(seed_numbers(given)) == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -31,6 +45,11 @@ def test_integers_are_read_as_int64(given):
         (lambda: as_alphabet("aa"), "different symbols, each of them text, got 'aa'."),
         (lambda: as_alphabet(["a", 1]), "got ['a', 1]."),
         (lambda: as_alphabet(()), "got ()."),
+        (lambda: members("x", (i for i in (1, 2)), "numbers"), "x is a list of numbers, got <gen"),
+        (lambda: members("x", b"ab", "numbers"), "x is a list of numbers, got b'ab'."),
+        (lambda: members("x", {"a": 1}, "numbers"), "x is a list of numbers, got {'a': 1}."),
+        (lambda: members("x", np.array(1), "numbers"), "x is a list of numbers, got array(1)."),
+        (lambda: seed_numbers(i for i in (1, 2)), "seeds is how many"),
         (lambda: as_rng(0), "rng is a numpy Generator, as np.random.default_rng(seed) makes one"),
         (lambda: as_floating("dtype", int), "dtype is a floating dtype such as jnp.float32, got"),
         (lambda: as_floating("dtype", "q"), "got 'q'."),

@@ -140,3 +140,29 @@ def test_an_end_that_the_data_do_not_bound_is_infinite():
     assert -6 < fall.high < -1
     assert rise.high == np.inf
     assert 1 < rise.low < 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: exponents.slopes([8, -16], [[1, 2]]),
+        lambda: exponents.slopes([8, 8], [[1, 2]]),
+        lambda: exponents.slopes(SIZES, [[1, 2]]),
+        lambda: exponents.exact(SIZES, [1, 2, 3, 4j]),
+        lambda: exponents.mean(np.ones(1)),
+        lambda: exponents.mean(np.ones((2, 2))),
+        lambda: exponents.mean(np.ones(2), 1.0),
+        lambda: exponents.of_squares(SIZES, np.ones(4), [1, 1, 1, -1]),
+        lambda: exponents.of_squares(SIZES, np.ones(4), 1.0),
+    ],
+)
+def test_what_has_no_exponent_is_refused(make):
+    with pytest.raises(ValueError, match=r"got|are one row|between 0 and 1"):
+        make()
+
+
+def test_nan_stays_nan():
+    assert np.isnan(exponents.slopes(SIZES, [[1, np.nan, 2, 3], [8, 16, 32, 64]])).tolist() == [
+        True,
+        False,
+    ]

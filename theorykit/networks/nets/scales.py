@@ -9,7 +9,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
-from theorykit.common.arguments import as_array, function, instance, one_of, shown, size
+from theorykit.common.arguments import as_array, flag, function, instance, one_of, shown, size
 from theorykit.common.keys import as_key
 
 Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
@@ -45,6 +45,7 @@ class Map(nnx.Module):
         """Draw a weight of this shape."""
         one_of("kind", kind, PARAMETERISATIONS)
         shape = tuple(size(f"axis {i} of a weight", n) for i, n in enumerate(axes(shape)))
+        flag("readout", readout)
         fan_in, rngs, dtype = size("fan_in", fan_in), source(rngs), weight_dtype(dtype)
         root = math.sqrt(fan_in)
         if kind == "ntk":

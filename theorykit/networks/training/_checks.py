@@ -42,7 +42,7 @@ def starting_state(start: Any) -> State | None:
     **Raises:** `ValueError` unless it is a fit, a state or None.
     """
     state = start.state if isinstance(start, Fit) else start
-    if not isinstance(state, State | None):
+    if start is not None and not isinstance(state, State):
         raise ValueError(f"start is an earlier fit or its state, not {type(start).__name__}.")
     return state
 

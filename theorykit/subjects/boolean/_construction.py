@@ -82,12 +82,13 @@ def transformer(
 
     **Raises:** `ValueError`, as `Design`; and for a width below 1.
     """
+    seed = whole("seed", seed, 0)
     design = Design(f, getattr(f, "T", 1) if T is None else T, scale, project is not None)
     encodings = None
     if project is not None:
         shape = (design.T + 1, whole("project", project))
         affordable("random encodings", math.prod(shape), 2**28)
-        draws = np.random.default_rng(whole("seed", seed, 0)).standard_normal(shape)
+        draws = np.random.default_rng(seed).standard_normal(shape)
         encodings = draws / math.sqrt(shape[1])
     return Construction(design, encodings, dtype)
 

@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float64
 
-from theorykit.common.arguments import number, shown, whole
+from theorykit.common.arguments import flag, number, shown, whole
 from theorykit.subjects.boolean._functions import Parities
 
 SCALE = 2.0
@@ -43,6 +43,7 @@ class Design:
 
     def __post_init__(self):
         f, T = self.f, whole("T", self.T)
+        flag("projected", self.projected)
         if not isinstance(f, Parities):
             raise ValueError(f"f is a Parities, got {type(f).__name__}.")
         if T < f.T:

@@ -13,6 +13,7 @@ from theorykit.common.arguments import (
     as_array,
     finite,
     instance,
+    members,
     number,
     one_of,
     reals,
@@ -54,8 +55,10 @@ class Parities:
     def __post_init__(self):
         T = whole("T", self.T)
         affordable("an input", T, MOST, "bits")
-        instance("sets", self.sets, Iterable, "sets of positions")
-        each = [instance("a set", S, Iterable, "positions 0 ... T - 1") for S in self.sets]
+        each = [
+            members("a set", S, "positions 0 ... T - 1")
+            for S in members("sets", self.sets, "sets of positions")
+        ]
         sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in each)
         instance("coefficients", self.coefficients, Iterable, "numbers, one a set")
         object.__setattr__(self, "T", T)
@@ -98,7 +101,7 @@ class Parities:
 
     def indicators(self, x: Bits) -> Int[Array | np.ndarray, "*batch sets"]:
         """Return chi_i(x), (..., sets) of 0 and 1, for bits (..., T): numpy for numpy, else JAX."""
-        x = x if isinstance(x, Array | np.ndarray) else np.asarray(x)
+        x = x if isinstance(x, Array | np.ndarray) else as_array("an input", x)
         if not x.shape or x.shape[-1] != self.T:
             raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
         refuse_other_than_bits(x)
@@ -200,8 +203,7 @@ def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
     T = whole("T", T)
     affordable("an input", T, MOST, "bits")
-    instance("positions", positions, (Iterable, type(None)), "None, or positions 0 ... T - 1")
-    return Parities(T, (tuple(range(T) if positions is None else positions),), (1.0,))
+    return Parities(T, (range(T) if positions is None else positions,), (1.0,))
 
 
 def tiling(T: int, degree: int) -> Parities:

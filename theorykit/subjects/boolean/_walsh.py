@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Int8, Num
 
-from theorykit.common.arguments import shown, whole
+from theorykit.common.arguments import as_array, shown, whole
 
 DENSE = 6
 MOST = 30
@@ -24,7 +24,8 @@ def bits(T: int) -> Int8[np.ndarray, "inputs T"]:
 
 
 def refuse_other_than_bits(x: Any) -> None:
-    """Raise a `ValueError` if numbers that are known hold others than 0 and 1."""
+    """Raise a `ValueError` for what is no array of real numbers, or holds others than 0 and 1."""
+    as_array("bits", x)
     if isinstance(x, jax.core.Tracer):
         return
     x = np.asarray(x)

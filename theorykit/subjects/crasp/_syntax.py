@@ -8,7 +8,7 @@ prints as it was written, and `Program.core` writes it out.
 
 import dataclasses
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -190,7 +190,7 @@ def _integer(what: str, value: Any) -> int:
 
 
 def _integers(what: str, values: Any) -> frozenset[int]:
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
         raise ProgramError(f"{what}s are a set of whole numbers, not {shown(values)}.")
     return frozenset(_integer(what, v) for v in values)
 

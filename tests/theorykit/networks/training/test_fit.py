@@ -187,6 +187,7 @@ def test_divergence_says_where():
         (dict(optimizer="adam"), "optimizer is one of optax's"),
         (dict(task=Shift), r"task is an object, such as Shift\(\)"),
         (dict(start=3), "start is an earlier fit or its state"),
+        (dict(start=training.Fit(None, None, None, None)), "start is an earlier fit or its state"),
         (dict(stop=lambda m: bool(m["loss"] < 1)), "stop is compiled"),
         (dict(evaluate=[4]), "evaluate is a dictionary"),
         (dict(evaluate={"a": dict(batch=2.5)}), r"the batch of evaluate\['a'\] is a whole"),
