@@ -60,6 +60,18 @@ def test_dual_derivative_is_the_derivative(phi):
 
 
 @pytest.mark.parametrize("phi", ALL, ids=str)
+@pytest.mark.parametrize("f", ["dual", "dual_derivative"])
+def test_gradients_in_all_three_are_those_of_differences(phi, f):
+    inside = np.abs(C) < 0.95
+    k, f, h = np.stack([K11, K12, K22])[:, inside], getattr(phi, f), 1e-5
+    slopes = jax.jit(jax.grad(lambda k: f(*k).sum()))(jnp.array(k))
+    for i in range(3):
+        up, down = (jnp.array(k).at[i].add(e) for e in (h, -h))
+        right = (f(*up) - f(*down)) / (2 * h)
+        np.testing.assert_allclose(slopes[i], right, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("phi", ALL, ids=str)
 def test_equal_inputs_and_zero_variance_have_finite_derivatives(phi):
     def total(scale):
         a, b = jnp.array([1.0, 1.0, 0.0, 0.0]), jnp.array([1.0, 1.0, 1.0, 0.0])

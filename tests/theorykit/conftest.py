@@ -1,10 +1,13 @@
+import dataclasses
 import sys
 
 import jax
+import numpy as np
 import pytest
 
 from theorykit.checks import Trial
 from theorykit.claims import REGISTRY, float64
+from theorykit.common import arguments
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +50,32 @@ def command(monkeypatch, capsys, tmp_path):
 @pytest.fixture
 def trial():
     return Trial(jax.random.key(0))
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """Call a function: the numbers that its result holds, and each count that is to be affordable.
+
+    What is refused as too much is what a count says; this holds the count against what is made.
+    """
+
+    def of(call):
+        counts, asked = [], arguments.affordable
+        with monkeypatch.context() as patch:
+            for module in [m for name, m in sys.modules.items() if name.startswith("theorykit.")]:
+                if getattr(module, "affordable", None) is asked:
+                    patch.setattr(module, "affordable", lambda what, n, *_: counts.append(n))
+            return numbers(call()), counts
+
+    return of
+
+
+def numbers(value):
+    """Return how many numbers something holds."""
+    if isinstance(value, np.ndarray | jax.Array):
+        return value.size
+    if dataclasses.is_dataclass(value):
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, tuple | list):
+        return sum(map(numbers, value))
+    return int(isinstance(value, int | float))

@@ -1,36 +1,35 @@
 """Tell whether a predicate works with integers, fractions and text only, so that nothing rounds.
 
 In two parts. Before it runs, all that it can reach is read: each function of the claim's package,
-with the constants, globals, closures, defaults and attributes that it loads. A float among them, a
-function that is not known to be exact, or a format that writes floats makes it inexact. While it
-runs, the operations that leave the integers for some operands only, division and powers, are
-replaced by ones that look at what they make. So `2**n` and the quotient of two fractions stay
-exact, and `len(s) / 2` is seen when it is a float. What cannot be told counts as inexact.
+with the constants, globals, closures, defaults and attributes that it loads. Of a class these are
+the methods whose names stand in code that is read; of one that is only asked for, in
+`isinstance(x, Kind)`, nothing. A float among them, a function that is not known to be exact, or a
+format that writes floats makes it inexact. While it runs, the operations that leave the integers
+for some operands only, division and powers, are replaced by ones that look at what they make. So
+`2**n` and the quotient of two fractions stay exact, and `len(s) / 2` is seen when it is a float.
+What cannot be told counts as inexact.
 """
 
 import builtins
 import collections
 import contextlib
-import dis
 import functools
 import importlib
-import itertools
+import io
 import operator
-import re
-import string
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from theorykit.checks._bytecode import ASKED, PLAIN, an, exact_value, loads, names_in, unsafe
 from theorykit.checks._guards import GUARDED_POWER, guarded, unguarded, watching
 
-_PLAIN = {int, bool, str, bytes, Fraction, type(None), range, type(Ellipsis), type(NotImplemented)}
 _BUILTIN = {
-    *_PLAIN, tuple, list, set, frozenset, dict, object, type, super, property, bytearray, slice,
+    *PLAIN, tuple, list, set, frozenset, dict, object, type, super, property, bytearray, slice,
     staticmethod, classmethod, map, filter, zip, enumerate, reversed, types.FunctionType,
     types.MappingProxyType, types.GenericAlias, collections.deque,
     collections.defaultdict, collections.OrderedDict, operator.itemgetter, functools.partial,
@@ -53,13 +52,6 @@ _MODULES = {
     "itertools", "fractions", "operator", "collections", "heapq", "bisect", "re",
     "dataclasses", "enum", "typing", "abc", "numbers", "reprlib", "contextlib",
 }  # fmt: skip
-_NAMES = {
-    "__name__", "__qualname__", "__class__", "__doc__", "__init__", "__post_init__", "__new__",
-    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__", "__iter__",
-    "__next__", "__getitem__", "__contains__", "__add__", "__sub__", "__mul__", "__neg__",
-    "__setattr__", "__delattr__", "__str__", "__repr__", "__wrapped__",
-}  # fmt: skip
-_FROM_FLOATS = {"fromhex", "from_float", "from_decimal", "format_map", "cast"}
 _ASIDE = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__",
     "__dataclass_fields__", "__dataclass_params__", "__slots__", "__orig_bases__",
@@ -71,26 +63,21 @@ _SLOTS = (
     types.MethodDescriptorType, types.ClassMethodDescriptorType,
     type(vars(collections.namedtuple("_", "x"))["x"]),
 )  # fmt: skip
-_SAFE_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[diouxXcrsa%]")
-_FLOAT_FIELD = re.compile(r"\{[^{}]*:[^{}]*[eEfFgGn%]\}")
-_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE"}
+_METHODS = (
+    types.FunctionType, staticmethod, classmethod, property, functools.cached_property,
+    functools._lru_cache_wrapper,
+)  # fmt: skip
+# Names of methods that Python's own code looks for, such as `keys`: those that its types have.
+_ASKED_FOR = {
+    name
+    for kind in (int, str, bytes, list, dict, set, Fraction, io.StringIO, types.GeneratorType)
+    for name in dir(kind)
+}
 _LIMIT = 100_000  # values that are looked at before a predicate is too large to read
 
 
 class Rounds(Exception):
     """What makes a predicate inexact, in a sentence without its stop."""
-
-
-def exact_value(value: Any) -> bool:
-    """Whether a value is made of integers, fractions, truth values and text."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return kind is not str or not ("%" in value or "{" in value) or _written_exactly(value)
-    if kind in (tuple, list, set, frozenset):
-        return all(map(exact_value, value))
-    if kind is dict:
-        return all(map(exact_value, value)) and all(map(exact_value, value.values()))
-    return False
 
 
 class Exactness:
@@ -139,6 +126,8 @@ class _Reader:
     def __init__(self, home: str) -> None:
         self.home = {home, "theorykit"} - {""}
         self.seen: dict[int, Any] = {}  # by identity; the values are kept, so that none comes again
+        self.names = set(_ASKED_FOR)  # that stand in the code that has been read
+        self.unnamed: dict[str, list[tuple[Any, str]]] = {}  # methods that no name leads to yet
         self.guards: dict[types.FunctionType, types.CodeType] = {}
         self.caches: list[Any] = []
         self.put: dict[types.FunctionType, types.CodeType] | None = None
@@ -201,7 +190,7 @@ class _Reader:
         elif isinstance(value, staticmethod | classmethod):
             yield value.__func__, where
         elif isinstance(value, property):
-            for part in (value.fget, value.fset):
+            for part in (value.fget, value.fset, value.fdel):
                 yield part, where
         elif isinstance(value, functools.cached_property):
             yield value.func, where
@@ -209,6 +198,8 @@ class _Reader:
             yield from self.type(value, where)
         elif isinstance(value, types.BuiltinFunctionType):
             self.builtin(value, where)
+            if value is hasattr:  # runs properties, whose names may be computed
+                yield from self.named(list(self.unnamed))
             if not isinstance(value.__self__, types.ModuleType | type(None)):
                 yield value.__self__, where
         elif isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):
@@ -226,7 +217,7 @@ class _Reader:
     def object(self, value: Any, where: str) -> Iterator[tuple[Any, str]]:
         kind = type(value)
         if not (kind in _BUILTIN or self.owns(kind) or _exact_name(kind)):
-            raise Rounds(f"{where} is {_a(kind.__name__)}{_unknown(kind)}")
+            raise Rounds(f"{where} is {an(kind.__name__)}{_unknown(kind)}")
         yield kind, where
         if isinstance(value, dict | types.MappingProxyType):
             yield from ((part, where) for pair in value.items() for part in pair)
@@ -234,11 +225,11 @@ class _Reader:
         elif isinstance(value, tuple | list | set | frozenset | collections.deque):
             yield from ((part, where) for part in value)
         for name, part in getattr(value, "__dict__", {}).items():
-            yield part, f"{name} of {_a(kind.__name__)}"
+            yield part, f"{name} of {an(kind.__name__)}"
         for owner in kind.__mro__:
             for name, slot in vars(owner).items():
                 if isinstance(slot, types.MemberDescriptorType) and hasattr(value, name):
-                    yield getattr(value, name), f"{name} of {_a(kind.__name__)}"
+                    yield getattr(value, name), f"{name} of {an(kind.__name__)}"
 
     def type(self, value: type, where: str) -> Iterator[tuple[Any, str]]:
         if value.__module__ == "builtins":
@@ -252,9 +243,32 @@ class _Reader:
         for part in value.__mro__[1:]:
             yield part, where
         yield type(value), where
+        # Code that is not read calls methods too: of classes that derive from its own, and fields.
+        own = all(part is object or self.owns(part) for part in value.__mro__)
+        yield from self.named(() if own else dir(value))
+        for names in ("__match_args__", "__dataclass_fields__"):
+            yield from self.named(getattr(value, names, ()))
         for name, part in vars(value).items():
-            if name not in _ASIDE:
-                yield part, f"{name} of {value.__name__}"
+            if name in _ASIDE:
+                continue
+            held = part, f"{name} of {value.__name__}"
+            if isinstance(part, property):
+                yield from ((setter, held[1]) for setter in (part.fset, part.fdel))
+            if self._unnamed(name, part):
+                self.unnamed.setdefault(name, []).append(held)
+            else:
+                yield held
+
+    def _unnamed(self, name: str, part: Any) -> bool:
+        """Whether a part of a class is a method, and no name that has been read leads to it."""
+        special = name.startswith("__") and name.endswith("__")
+        return isinstance(part, _METHODS) and not special and name not in self.names
+
+    def named(self, names: Iterable[str]) -> Iterator[tuple[Any, str]]:
+        """Yield the methods that have these names."""
+        for name in names:
+            self.names.add(name)
+            yield from self.unnamed.pop(name, ())
 
     def builtin(self, value: Any, where: str) -> None:
         module = value.__module__ or ""
@@ -293,7 +307,8 @@ class _Reader:
     def code(
         self, code: types.CodeType, known: dict[str, Any], cells: dict[str, Any]
     ) -> Iterator[tuple[Any, str]]:
-        for kind, name, before, path, line in _loads(code):
+        yield from self.named(names_in(code))
+        for kind, name, before, path, line in loads(code):
             at = f"line {line} of {Path(code.co_filename).name}"
             if kind == "code":
                 yield from self.code(name, known, cells)
@@ -308,14 +323,23 @@ class _Reader:
                     if isinstance(value, types.ModuleType):
                         raise Rounds(f"{at} imports a module; import it outside the predicate")
                     yield value, f"{at} uses {part}, which"
-            elif kind == "cell":
-                if name in cells:
-                    with contextlib.suppress(ValueError):  # not yet filled
-                        yield from self.loaded(cells[name].cell_contents, name, path, at)
-            elif name in known:
-                if known[name] is pow and before is GUARDED_POWER:
+                continue
+            if kind == "cell":
+                if name not in cells:
                     continue
-                yield from self.loaded(known[name], name, path, at)
+                try:
+                    value = cells[name].cell_contents
+                except ValueError:  # not yet filled
+                    continue
+            elif kind == "global" and name in known:
+                value = known[name]
+            else:
+                continue
+            if before is GUARDED_POWER and value is pow:
+                continue
+            if before is ASKED and type(value) is type and known["isinstance"] is isinstance:
+                continue
+            yield from self.loaded(value, name, path, at)
 
     def loaded(
         self, value: Any, name: str, path: tuple[str, ...], at: str
@@ -331,99 +355,8 @@ class _Reader:
 _ONE_AT_A_TIME = threading.RLock()
 
 
-@functools.lru_cache(maxsize=4096)
-def _loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], int]]:
-    """Return what a code object loads: kind, name, the constant before, attributes after, line."""
-    found: list[tuple[str, Any, Any, tuple[str, ...], int]] = []
-    steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
-    for i, step in enumerate(steps):
-        line = (step.positions.lineno if step.positions else None) or code.co_firstlineno
-        say = lambda kind, name, path=(), line=line, before=None: found.append(
-            (kind, name, before, path, line)
-        )
-        alone = i and steps[i - 1].opname == "LOAD_CONST" and not step.is_jump_target
-        previous = steps[i - 1].argval if alone else None
-        after = tuple(
-            itertools.takewhile(
-                bool,
-                (
-                    s.argval if s.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
-                    for s in steps[i + 1 : i + 9]
-                ),
-            )
-        )
-        match step.opname:
-            case "LOAD_CONST" | "RETURN_CONST":
-                if isinstance(step.argval, types.CodeType):
-                    say("code", step.argval)
-                elif not (exact_value(step.argval) or callable(step.argval)):
-                    text = "writes with" if isinstance(step.argval, str) else "uses"
-                    say("rounds", f"{text} {step.argval!r}, {_why(step.argval)}")
-            case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR":
-                rounds = _unsafe(step.argval)
-                if step.argval == "format":
-                    rounds = not (isinstance(previous, str) and _formats_exactly(previous))
-                if rounds:
-                    say("rounds", f"uses {step.argval}, by which floats can be made or written")
-            case "BINARY_OP" if step.argrepr in ("/", "/=", "**", "**="):
-                say(
-                    "rounds",
-                    f"uses {step.argrepr}, which is not watched there: the source is not to be "
-                    "found, or it changes a part of something in place",
-                )
-            case "FORMAT_VALUE" | "FORMAT_WITH_SPEC" if (
-                step.opname == "FORMAT_WITH_SPEC" or (step.arg or 0) & 4
-            ):
-                if not isinstance(previous, str) or previous[-1:] in tuple("eEfFgGn%"):
-                    say("rounds", f"writes with the format {previous or 'that is computed'!r}, "
-                        "which is for floats")  # fmt: skip
-            case "IMPORT_NAME":
-                names = tuple(
-                    s.argval
-                    for s in itertools.takewhile(
-                        lambda s: s.opname in ("IMPORT_FROM", "STORE_FAST", "STORE_DEREF"),
-                        steps[i + 1 :],
-                    )
-                    if s.opname == "IMPORT_FROM"
-                )
-                level = steps[i - 2].argval
-                if names:
-                    say("import", (step.argval, level if isinstance(level, int) else 0), names)
-                else:
-                    say("rounds", "imports a module; import it outside the predicate")
-            case name if name in _LOADS:
-                cell = name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE")
-                say("cell" if cell else "global", step.argval, after, before=previous)
-    return found
-
-
-def _why(value: Any) -> str:
-    if isinstance(value, str):
-        return "by which a float can be written"
-    if isinstance(value, float | complex):
-        return f"which is {_a(type(value).__name__)}"
-    return "which holds a float"
-
-
-def _written_exactly(text: str) -> bool:
-    """Whether no `%`, and no field in braces, can write a float."""
-    return "%" not in _SAFE_PERCENT.sub("", text) and not _FLOAT_FIELD.search(text)
-
-
-def _formats_exactly(text: str) -> bool:
-    try:
-        specs = [spec or "" for _, _, spec, _ in string.Formatter().parse(text)]
-    except ValueError:
-        return False
-    return not any("{" in s or s[-1:] in tuple("eEfFgGn%") for s in specs if s)
-
-
-def _unsafe(name: str) -> bool:
-    return (name.startswith("__") and name not in _NAMES) or name in _FROM_FLOATS
-
-
 def _named(name: str, where: str) -> None:
-    if _unsafe(name) or name == "format":
+    if unsafe(name) or name == "format":
         raise Rounds(f"{where} is {name}, by which floats can be made or written")
 
 
@@ -446,10 +379,6 @@ def _unknown(value: Any) -> str:
     if (getattr(value, "__module__", None) or "").partition(".")[0] in ("numpy", "jax", "jaxlib"):
         return ": arrays round, and their integers wrap round silently"
     return " and is not known to be exact"
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"
 
 
 def _at(code: types.CodeType) -> str:

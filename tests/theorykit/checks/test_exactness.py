@@ -49,6 +49,94 @@ class Divided:
 RATED, DIVIDED = Rated(), Divided()
 
 
+class Count:
+    """Exact, but for some methods."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def positive(self):
+        return self.n > 0
+
+    def half(self):
+        return self.n * 0.5
+
+    @property
+    def third(self):
+        return self.n * 0.3
+
+    @classmethod
+    def parse(cls, text):
+        return cls(float(text))
+
+
+class Handed(Count):
+    def positive(self):
+        return self.half() > 0
+
+
+class Added(Count):
+    def __add__(self, other):
+        return self.half() + other
+
+
+class Setter(Count):
+    def _set(self, n):
+        self.n = n * 0.5
+
+    size = property(None, _set)
+
+    def __init__(self, n):
+        object.__setattr__(self, "si" + str(n)[:0] + "ze", n)
+
+
+class Kept:
+    def _keep_positive(self):  # which Counter calls in `+=`
+        return 0.5
+
+
+class Tally(Kept, collections.Counter):
+    pass
+
+
+class Keyed:
+    def keys(self):
+        return [0.5]
+
+    def __getitem__(self, key):
+        return key
+
+
+class Rounded:
+    def __init__(self, n):
+        self.n = float(n)
+
+
+def made_of(n, kind):
+    return kind(n).n
+
+
+class Called(Count):
+    def __call__(self):
+        return self.n * 0.5
+
+
+class Placed(Count):
+    __match_args__ = ("third",)
+
+
+def by_name(count):
+    match count:
+        case Count(third=found):
+            return found
+
+
+def by_place(count):
+    match count:
+        case Placed(found):
+            return found
+
+
 @dataclasses.dataclass(frozen=True)
 class Weighted:
     size: int
@@ -155,6 +243,23 @@ INEXACT = {
     "constant": lambda n: n in (0.5, n),
     "class attribute": lambda n: RATED.less(n),
     "class attribute, made": lambda n: Rated().less(n),
+    "method": lambda n: Count(n).half() >= 0,
+    "method, of the class": lambda n: Count.parse(str(n)).positive(),
+    "method, called by another": lambda n: Handed(n).positive(),
+    "method, called by an operator": lambda n: Added(n) + n >= 0,
+    "method, by getattr": lambda n: getattr(Count(n), "half")() >= 0,  # noqa: B009
+    "method, handed on": lambda n: all(x >= 0 for x in map(Count.half, [Count(n)])),
+    "method, called as the object": lambda n: Called(n)() >= 0,
+    "method, that a base calls": lambda n: operator.iadd(Tally([n]), Tally()) <= n,
+    "method, that dict calls": lambda n: max(dict(Keyed())) <= n,
+    "property": lambda n: Count(n).third >= 0,
+    "property, in a pattern": lambda n: by_name(Count(n)) >= 0,
+    "property, in a pattern, by place": lambda n: by_place(Placed(n)) >= 0,
+    "property, in a field": lambda n: "{.third}".format(Count(n)) != "",
+    "property, asked for": lambda n: hasattr(Count(n), "th" + str(n)[:0] + "ird"),
+    "property, set": lambda n: Setter(n).n <= n,
+    "class, made": lambda n: not isinstance(n, Rounded) and Rounded(n).n >= 0,
+    "class, handed on": lambda n: made_of(n, Rounded) >= 0,
     "json": lambda n: json.loads("0.1") <= n,
     "random": lambda n: random.random() <= n,
     "random, bound": functools.partial(lambda draw, n: draw() <= n, random.random),
@@ -268,6 +373,8 @@ EXACT = {
     "dicts": lambda n: sum({k: k * k for k in range(n)}.values()) <= n**3,
     "counter": counted,
     "automaton": lambda n: EVEN.accepts("a" * n) == (n % 2 == 0),
+    "method, not called": lambda n: Count(n).positive(),
+    "class, asked for": lambda n: not isinstance(n, Rounded),
     "partial": functools.partial(lambda base, n: base**n >= 1, 3),
     "bound method": EVEN.accepts,
     "round": lambda n: round(Fraction(n, 3), 1) >= 0 and round(n, 1) == n,

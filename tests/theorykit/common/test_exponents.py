@@ -48,6 +48,7 @@ def test_what_says_nothing():
     for sizes, squares in ((SIZES[:1], [1.0]), (SIZES, -np.ones(4)), (SIZES, np.full(4, np.nan))):
         fitted = exponents.of_squares(sizes, squares, np.ones(len(sizes)))
         assert (fitted.low, fitted.high) == (-np.inf, np.inf)
+        assert np.isnan(fitted.value)
     assert exponents.of_squares(SIZES, np.ones(4), np.full(4, 10.0)).high == np.inf
 
 

@@ -37,7 +37,9 @@ def to_finite(transformer: Transformer, context: int) -> Transformer:
         table = np.concatenate([table, table])
     period = len(table)
     wide = t.width + context + 3 * period + 2
-    affordable("this transformer", (2 * context + 3 * wide * (1 + t.depth)) * wide, MOST)
+    heads = sum(len(layer.heads) for layer in t.layers) + (period + 2 if table.any() else 0)
+    rows = 2 * sum(len(layer.b) for layer in t.layers) + 3 * (1 + heads) * wide
+    affordable("this transformer", rows * wide, MOST)
     space = _Space(t.width, context, period)
     layers = [] if not table.any() else [space.copying(t.precision), space.locating(table)]
     layers += [space.lifted(layer) for layer in t.layers]

@@ -103,6 +103,7 @@ def test_a_tiling_covers_each_bit_once():
         (lambda: boolean.Parities(3, ((1,),), ("1",)), "a coefficient is a finite number, got '1'"),
         (lambda: boolean.Parities(3, ((1,),), (Fraction(10**400),)), "is a finite number"),
         (lambda: boolean.lookup(0, 0), "d is a whole number of at least 1, got 0"),
+        (lambda: boolean.lookup(2.5, 0), "d is a whole number of at least 1, got 2.5"),
         (lambda: boolean.slopes(10**9), "takes 4000000004 hidden units"),
         (lambda: boolean.thresholds(-1), "at least 1, got -1"),
     ],

@@ -113,3 +113,40 @@ def test_constructions_say_what_is_wrong():
     ):
         with pytest.raises(ValueError, match=says):
             make()
+
+
+def hidden(transformer, units):
+    layer = transformer.layers[0]
+    A, B, b, step = limit.mlp(transformer.width, [({}, 0.0, False, {})] * units)
+    layer = dataclasses.replace(layer, A=A, B=B, b=b, heaviside=step)
+    return dataclasses.replace(transformer, layers=(layer,))
+
+
+LIMITS = {
+    "context": (limit.mod_p_task(2), 300),
+    "period": (limit.mod_p_task(40), 3),
+    "heads": (limit.kgram(2, 9, 1.0), 3),
+    "hidden units": (hidden(limit.mod_p_task(1), 2000), 3),
+}
+
+
+@pytest.mark.parametrize("large", LIMITS)
+def test_a_finite_transformer_is_refused_by_what_it_would_hold(costs, large):
+    t, context = LIMITS[large]
+    t = dataclasses.replace(t, alphabet=("$", "1"), precision=8)
+    made, (count, *_) = costs(lambda: limit.to_finite(t, context))
+    assert count / 4 < made < 4 * count
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: limit.mod_p_task(60),
+        lambda: limit.kgram(30, 2, 1.0),
+        lambda: limit.kgram(2, 30, 1.0),
+        lambda: limit.mlp(30, [({}, 0.0, False, {})] * 50),
+    ],
+)
+def test_what_is_refused_as_too_large_is_what_is_made(costs, call):
+    made, (count, *_) = costs(call)
+    assert count / 4 < made < 4 * count

@@ -254,6 +254,7 @@ def test_small_probabilities_and_large_numbers():
     large = pb.bound(0.0, 1.0, 8, 1e200, np.exp(-1))
     assert large.complexity == pytest.approx(1e200 * np.sqrt(0.5), rel=1e-12)
     assert pb.best_sigma(1e300, 1e-300, 1, 1e300) == pytest.approx(1e250, rel=1e-10)
+    assert pb.best_sigma(1e300, 1e-300, 10**6, 1e300) == pytest.approx(1e249, rel=1e-10)
 
 
 def test_constants_of_any_unit():

@@ -88,6 +88,14 @@ def test_two_values_have_the_constant_of_kearns_and_saul(ones):
     assert found.at == pytest.approx(2 * math.log((1 - p) / p), rel=1e-3)
 
 
+def test_a_constant_does_not_move_with_the_losses():
+    """Nor with what is rounded off their mean, which is about 1e-8 here."""
+    losses = np.repeat([-0.3, 0.3], [500, 499])
+    here, there = pb.sub_gaussian(losses), pb.sub_gaussian(losses + 1e8)
+    assert there.value == pytest.approx(here.value, rel=1e-7)
+    assert there.stderr == pytest.approx(here.stderr, rel=1e-3)
+
+
 def test_the_error_of_a_constant_that_the_variance_decides():
     """Of 0, 0, 0, 1: deviations of z^2 have variance 1/16 (ddof 1), and C^2 = 3/16."""
     found = pb.sub_gaussian([0.0, 0.0, 0.0, 1.0], "lower")
