@@ -20,6 +20,12 @@ from theorykit.subjects.crasp._random import random_program as random_program
 from theorykit.subjects.crasp._refute import LANGUAGES as LANGUAGES
 from theorykit.subjects.crasp._refute import Counterexample as Counterexample
 from theorykit.subjects.crasp._refute import refute as refute
+from theorykit.subjects.crasp._search import Found as Found
+from theorykit.subjects.crasp._search import Fragment as Fragment
+from theorykit.subjects.crasp._search import Part as Part
+from theorykit.subjects.crasp._search import Traded as Traded
+from theorykit.subjects.crasp._search import operations as operations
+from theorykit.subjects.crasp._search import search as search
 from theorykit.subjects.crasp._syntax import BooleanRef as BooleanRef
 from theorykit.subjects.crasp._syntax import Counting as Counting
 from theorykit.subjects.crasp._syntax import CountRef as CountRef

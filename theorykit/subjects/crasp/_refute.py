@@ -205,14 +205,14 @@ def _searched(
     if isinstance(contains, Program):
         right = iter(contains.accepts(strings).tolist())
     else:
-        right = (_asked(contains, "".join(s) if as_text else s) for s in strings)
+        right = (asked(contains, "".join(s) if as_text else s) for s in strings)
     for string, accepted, truth in zip(strings, verdicts, right, strict=True):
         if truth != accepted:
             return Counterexample(string, accepted)
     return None
 
 
-def _asked(contains: Callable[[Sequence[str]], bool], string: Sequence[str]) -> bool:
+def asked(contains: Callable[[Sequence[str]], bool], string: Sequence[str]) -> bool:
     """Return what an acceptor says of a string.
 
     **Raises:** `ValueError` for an acceptor that fails there, or gives no truth value.

@@ -1,0 +1,82 @@
+"""Two strings, one right and one wrong, that no small program tells apart."""
+
+import itertools
+from collections.abc import Iterator
+
+from theorykit.subjects.crasp._search._bank import ClashError
+from theorykit.subjects.crasp._search._fragment import Fragment
+from theorykit.subjects.crasp._search._questions import Language, up_to
+from theorykit.subjects.crasp._search._sample import Sample, String
+from theorykit.subjects.crasp._search._space import Space
+
+LONGEST = 120
+"""Symbols of a string, at most."""
+
+ROWS = 300_000
+"""Behaviours on two strings, at most; there are few, since the strings are alike."""
+
+PAIRS = 12
+"""Pairs that are tried, at most."""
+
+
+def untold(asked: Language, fragment: Fragment, size: int) -> tuple[String, String, int] | None:
+    """Return two strings that are told apart by no program of so many operations, and how many.
+
+    Powers of short words are tried, and powers in which one symbol is changed; of the pairs that
+    were tried the one that needs the most operations, up to `size`.
+    """
+    best: tuple[String, String, int] | None = None
+    for x, y in itertools.islice(_pairs(asked, fragment, size), PAIRS):
+        same = _told(fragment, asked.alphabet, x, y, size)
+        if best is None or same > best[2]:
+            best = x, y, same
+        if same >= size:
+            break
+    return best if best and best[2] >= 0 else None
+
+
+def _told(fragment: Fragment, alphabet: tuple[str, ...], x: String, y: String, size: int) -> int:
+    """Return the largest size up to `size` at which no program tells two strings apart."""
+    sample = Sample([x, y])
+    one, other = sample.node[x], sample.node[y]
+    seed = 0
+    while True:
+        space, told = Space(fragment, alphabet, sample, size, seed), []
+
+        def see(words, made, told=told) -> None:
+            bits = [words[:, n // 64] >> n % 64 & 1 for n in (one, other)]
+            if (bits[0] != bits[1]).any():
+                told.append(True)
+
+        try:
+            for n in range(size + 1):
+                space.level(n, see, keep=n < size)
+                if told:
+                    return n - 1
+                if len(space.booleans) + len(space.counts) > ROWS:
+                    return n
+            return size
+        except ClashError:
+            seed += 1
+
+
+def _pairs(asked: Language, fragment: Fragment, size: int) -> Iterator[tuple[String, String]]:
+    """Yield strings that look alike, one in the language and one not."""
+    words = up_to(asked.alphabet, 40)
+    n = 4 + (size + 1) * max(1, *map(abs, fragment.constants))
+    for u in words[1:]:
+        power = u * max(2, min(n, LONGEST // len(u)))
+        longer = power + u
+        if _differ(asked, power, longer):
+            yield power, longer
+    for u, v in itertools.product(words[1:], words):
+        times = max(2, min(n, LONGEST // (len(u) + len(v))))
+        for a, b in itertools.combinations(asked.alphabet, 2):
+            x, y = (u * times + (s,) + v * times for s in (a, b))
+            if _differ(asked, x, y):
+                yield x, y
+
+
+def _differ(asked: Language, x: String, y: String) -> bool:
+    one, other = asked.truths([x, y])[:, 0]
+    return bool(one != other)

@@ -1,0 +1,155 @@
+"""What a search found: a program, or that there is none of some size."""
+
+import dataclasses
+from typing import Literal
+
+from theorykit.subjects.crasp._compile import Compiled, compile
+from theorykit.subjects.crasp._program import Program
+from theorykit.subjects.crasp._search._fragment import Fragment
+from theorykit.subjects.crasp._search._sample import String
+from theorykit.subjects.crasp._search._write import line, words
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What was found for one output: the language itself, `"L"`, or what a task asks for.
+
+    **Fields:**
+
+    - `output`.
+    - `program`: one that is right on all strings that were tried, or None.
+    - `operations`: how many it has.
+    - `excluded`: no program of the fragment with at most so many operations is right; -1 if
+      nothing is excluded.
+    """
+
+    output: str
+    program: Program | None
+    operations: int | None
+    excluded: int
+
+    @property
+    def smallest(self) -> bool:
+        """Whether no smaller program is right."""
+        return self.operations is not None and self.excluded == self.operations - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Traded:
+    """A program for labels of which some may be wrong.
+
+    **Fields:** `program`; `operations`; `errors`: labels that it gets wrong, the fewest of all
+    programs of at most so many operations.
+    """
+
+    program: Program
+    operations: int
+    errors: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The result of `search`.
+
+    **Fields:**
+
+    - `name`: of the task; `fragment`: what programs were made of.
+    - `parts`: one for a language, one for each output of a task.
+    - `program`: all of them in one, or None where one lacks.
+    - `compared`: how many expressions were compared; `distinct`: how many behaviours were told
+      apart, both on the last choice of strings.
+    - `tried`: in words, the strings on which programs were tried.
+    - `strings`: the strings that programs were compared on, with all their prefixes.
+    - `apart`: two strings, one right and one wrong, that no program of `untold` operations tells
+      apart; None if none were found.
+    - `reason`: in words, why there is no program of any size, where that is known.
+    - `traded`: for labels that may be wrong, ever larger programs with ever fewer errors.
+    """
+
+    name: str
+    fragment: Fragment
+    parts: tuple[Part, ...]
+    program: Program | None
+    compared: int
+    distinct: int
+    tried: str
+    strings: tuple[String, ...]
+    apart: tuple[String, String] | None = None
+    untold: int = -1
+    reason: str | None = None
+    traded: tuple[Traded, ...] = ()
+
+    @property
+    def operations(self) -> int | None:
+        """How many operations the program has, each output's counted by itself."""
+        sizes = [p.operations for p in self.parts if p.operations is not None]
+        return sum(sizes) if len(sizes) == len(self.parts) else None
+
+    @property
+    def excluded(self) -> int:
+        """No program of the fragment with at most so many operations is right."""
+        return min(p.excluded for p in self.parts if self.program or p.program is None)
+
+    @property
+    def smallest(self) -> bool:
+        """Whether no smaller program of the fragment is right."""
+        return all(p.smallest for p in self.parts)
+
+    @property
+    def evidence(self) -> Literal["exhaustive", "searched"]:
+        """`"exhaustive"` if every smaller program was looked at, or every one up to `excluded`."""
+        return "exhaustive" if self.program is None or self.smallest else "searched"
+
+    def compile(self) -> Compiled:
+        """Return the program as a Limit Transformer.
+
+        **Raises:** `ValueError` if there is no program.
+        """
+        if self.program is None:
+            raise ValueError(f"no program was found for {self.name}, so there is none to compile.")
+        return compile(self.program)
+
+    def explain(self) -> str:
+        """Return the program line by line, each with what it says in words."""
+        if self.program is None:
+            return str(self)
+        rows = [(line(d), words(d.expression)) for d in self.program.definitions]
+        width = max(len(text) for text, _ in rows)
+        return "\n".join(f"{text.ljust(width)}  -- {said}" for text, said in rows)
+
+    def __str__(self) -> str:
+        """Return the result in sentences."""
+        return "\n".join(_sentences(self))
+
+
+def shown(string: String) -> str:
+    """Return a string as text."""
+    apart = " " if any(len(s) > 1 for s in string) else ""
+    return apart.join(string) or "the empty string"
+
+
+def _sentences(found: Found) -> list[str]:
+    said = []
+    for part in found.parts:
+        of = f"{found.name}: " if len(found.parts) == 1 else f"{found.name}, {part.output}: "
+        if part.program is None:
+            said.append(f"{of}no program of at most {part.excluded} operations ({found.fragment}).")
+        elif part.smallest:
+            said.append(f"{of}{part.operations} operations, and none of fewer will do.")
+        elif part.excluded < 0:
+            said.append(f"{of}{part.operations} operations.")
+        else:
+            said.append(f"{of}{part.operations} operations; none of at most {part.excluded} will "
+                        "do.")  # fmt: skip
+    if found.program is not None:
+        said += ["", str(found.program).rstrip(), "", f"Right on {found.tried}."]
+    said.append(f"{found.compared:,} expressions compared, {found.distinct:,} behaviours.")
+    if found.apart is not None:
+        x, y = map(shown, found.apart)
+        said.append(f"Of {x} and {y} one is right and one is wrong, and no program of at most "
+                    f"{found.untold} operations tells them apart.")  # fmt: skip
+    if found.reason is not None:
+        said.append(found.reason)
+    for t in found.traded:
+        said.append(f"{t.operations} operations: {t.errors} errors.")
+    return said
