@@ -22,32 +22,36 @@ def setting(key):
     return Setting("cpu", seed=seed_of(key))
 
 
-def last_bin(plan, at):
-    """Return the accuracy in the last bin, of each seed that has at least 0.95 in the first.
+def last_bin(plan, at, learned):
+    """Return the accuracy in the last bin, of each seed with at least `learned` in the first.
 
     The paper, too, takes the runs that succeeded; here those that almost did as well.
     """
     from theorykit.experiments import limit
 
     accuracy = limit.trained(plan, at, "claim")["accuracy"]
-    return accuracy[-1, accuracy[0] >= 0.95]
+    return accuracy[-1, accuracy[0] >= learned]
 
 
-def beyond(plan, name, positions):
-    """Return the measure: accuracy in the last bin, one per seed."""
+def beyond(plan, name, positions, seeds=4, learned=0.95):
+    """Return the measure: accuracy in the last bin, one per seed that learned the first."""
 
     def measure(key, progress):
         from theorykit.experiments import limit
 
-        four = dataclasses.replace(getattr(limit, plan)(name, positions, "cpu"), seeds=4)
-        return last_bin(four, setting(key))
+        cpu = getattr(limit, plan)(name, positions, "cpu")
+        return last_bin(dataclasses.replace(cpu, seeds=seeds), setting(key), learned)
 
     return measure
 
 
+# About half of the seeds learn parity at all, so that it takes more of them.
+PARITY = beyond("algorithmic_plan", "parity", "APE", seeds=8, learned=0.9)
+
+
 def gain(plan, name):
     """Return the measure: accuracy in the last bin with positions, less that without, per seed."""
-    measures = [beyond(plan, name, positions) for positions in ("APE", "NoPE")]
+    measures = [beyond(plan, name, positions, seeds=8) for positions in ("APE", "NoPE")]
 
     def measure(key, progress):
         placed, plain = (m(key, progress) for m in measures)
@@ -73,7 +77,7 @@ def algorithmic():
     return experiment(
         measure=beyond("algorithmic_plan", "bin_majority", "NoPE"),
         at_least=0.9,
-        control=dict(measure=beyond("algorithmic_plan", "parity", "APE")),
+        control=dict(measure=PARITY),
     )
 
 
@@ -87,10 +91,11 @@ def algorithmic():
 def parity():
     """Parity, trained to length 8 with positions, fails at up to three times that.
 
-    On more than a tenth of the examples; guessing fails on half. Control: binary majority.
+    On more than a tenth of the examples, where it is right on nine tenths of those up to length 8;
+    guessing fails on half. Control: binary majority.
     """
     return experiment(
-        measure=beyond("algorithmic_plan", "parity", "APE"),
+        measure=PARITY,
         at_most=0.9,
         control=dict(measure=beyond("algorithmic_plan", "bin_majority", "NoPE")),
     )
