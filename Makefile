@@ -2,6 +2,7 @@
 #   make verify    try to break every shipped claim (fast tier)
 #   make test      lint, type check, tests
 #   make slow      the tests that `make test` leaves out because they take long
+#   make fuzz      a table of what every public function does with wrong arguments
 #   make evidence  make verify, and a look at how strong the evidence is
 #   make docs      the site, with notebooks that are run: build/docs/index.html
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
@@ -11,7 +12,7 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test slow evidence docs setup lint types pytest oldest browser clean
+.PHONY: verify test slow fuzz evidence docs setup lint types pytest oldest browser clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -43,6 +44,9 @@ pytest: setup
 
 slow: setup
 	$(UV) run --no-sync pytest -n 2 -m slow --durations=15
+
+fuzz: setup
+	$(UV) run --no-sync python tests/fuzz/harness.py
 
 evidence: setup
 	rm -rf build/verify
