@@ -73,6 +73,17 @@ def toy(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+def test_files_that_do_not_name_a_function_are_asked_as_well(toy):
+    (toy / "tests" / "test_other.py").write_text("""
+import importlib
+
+def test_other():
+    assert getattr(importlib.import_module("toy.co" + "de"), "un" + "seen")(1) == 2
+""")
+    found = audit(["toy.code.unseen"], folder=toy / "audit", tests=toy / "tests").found
+    assert {f.what for f in found} == {"tests/test_other.py::test_other"}
+
+
 def test_what_tests_notice_and_what_nothing_does(toy, monkeypatch):
     monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 4.0)
     asked = dict(folder=toy / "audit", tests=toy / "tests")
