@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from theorykit.results import Certificate, Resolution, Scope
 from theorykit import results
 from theorykit.results import Certificate, Resolution, Scope, Stored, Unit
 
