@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from theorykit.audit import audit
+from theorykit.audit import _worker, audit
 from theorykit.audit._audit import Found
 
 CODE = '''
@@ -140,6 +140,14 @@ def test_a_claim_notices_what_no_test_does(toy, command, monkeypatch, registry):
     found = audit(["toy.code.claimed"], **where)
     assert {f.by for f in found.found} == {"claim"}
     assert {f.what for f in found.found} == {"toy.five"}
+
+
+def test_which_functions_a_claim_ran_is_no_number_of_its(toy):
+    """It is not the same once others have run in the process, which remember what they compiled."""
+    job = {"claims": ["toy.five"], "files": [toy / "claims_of_mine.py"], "seed": 0}
+    result = _worker.claims(job)["claims"]["toy.five"]["result"]
+    assert not {"ran", "seconds"} & set(result)
+    assert {"verdict", "control", "evidence"} <= set(result)
 
 
 def test_the_command(toy, command, monkeypatch):
