@@ -9,7 +9,14 @@ import pytest
 from flax import nnx
 
 from theorykit.experiments import Setting, find, quantitative
-from theorykit.experiments.quantitative import Counting, attention, loss_beyond, plateau, trend
+from theorykit.experiments.quantitative import (
+    Counting,
+    _figures,
+    attention,
+    loss_beyond,
+    plateau,
+    trend,
+)
 from theorykit.networks.nets import LocalTransformer
 from theorykit.networks.tasks import InContextKGram, ModPTask, SimpleTask
 
@@ -51,6 +58,23 @@ def test_a_trend_is_found_and_noise_is_none():
     assert found["p"] < 1e-5
     assert trend(sizes, sizes**-1.5 * np.exp(0.1 * NOISE), falling=False)["p"] > 0.9
     assert trend(sizes, np.exp(NOISE), falling=True)["p"] > 0.01
+
+
+def test_the_trends_of_a_sweep_are_in_the_trained_length_and_in_the_parameter(monkeypatch):
+    """Losses (Delta / n)^2 at the longest length, and more before, with noise of each seed."""
+    (sweep,) = quantitative.sweeps("modp", "cpu")
+    values, trained = np.array(list(sweep.tasks)), np.array(sweep.plan.trained)
+    longest = (values[:, None] / trained) ** 2
+    judged = np.stack([5 * longest, 2 * longest, longest], -1)
+    noise = np.random.default_rng(0).normal(size=(*judged.shape, 4))
+    losses = judged[..., None] * np.exp(1e-3 * noise)
+    monkeypatch.setattr(_figures, "losses_beyond", lambda *given: losses)
+    found = _figures.measured(sweep, Setting(size="cpu"), {})
+    assert found["losses"] is losses
+    assert found["trained"]["exponent"] == pytest.approx(-2, abs=0.01)
+    assert found["Delta"]["exponent"] == pytest.approx(2, abs=0.01)
+    assert max(found[name]["p"] for name in ("trained", "Delta")) < 0.01
+    assert found["plateau"]["factor"] == pytest.approx(1 / 2, rel=0.01)
 
 
 def test_a_plateau_is_a_factor_near_one():
