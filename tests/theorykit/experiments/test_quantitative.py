@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from theorykit.experiments import Setting, find, quantitative
+from theorykit.experiments import Finding, Setting, find, quantitative
 from theorykit.experiments.quantitative import (
     Counting,
     _figures,
@@ -141,3 +141,24 @@ def test_a_tiny_run(tmp_path):
     assert "p = nan" in found.summary  # one value is no trend
     found.plot(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_attention_is_told_of_the_networks_that_were_trained_longest(monkeypatch):
+    plan = dataclasses.replace(quantitative.SMALL, trained=(5, 6, 8), judged=(8, 12, 16))
+    task = ModPTask(5)
+    known = {(plan, task, n): (n,) for n in plan.trained}
+    sweep = quantitative.Sweep("Delta", {5: task}, plan)
+    monkeypatch.setattr(_figures, "sweeps", lambda *given: [sweep])
+    monkeypatch.setattr(_figures, "finding", lambda *given: (Finding("So.", [], {}), known))
+    seen = lambda task, n, length, seed: {
+        "mass": np.array([n / 10]),
+        "spread": np.array([n / 100]),
+        "other": np.array([length / 1000]),
+    }
+    monkeypatch.setattr(_figures, "attention", seen)
+    found = find("quantitative", "modp").run(Setting())
+    assert [found.numbers["attention"][n]["mass"] for n in "568"] == [0.5, 0.6, 0.8]
+    assert found.summary == (
+        "So. At p = 5, trained to 8, positions = k mod p have 0.800 of the attention at length 8; "
+        "their weights spread by 0.080 of their mean, and other positions have 0.0080 of it."
+    )
