@@ -203,7 +203,8 @@ def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
     T = whole("T", T)
     affordable("an input", T, MOST, "bits")
-    return Parities(T, (range(T) if positions is None else positions,), (1.0,))
+    chosen: Any = range(T) if positions is None else positions
+    return Parities(T, (chosen,), (1.0,))  # which looks at what is given
 
 
 def tiling(T: int, degree: int) -> Parities:
