@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Float64, Int, Int64, Shaped
