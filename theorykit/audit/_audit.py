@@ -282,16 +282,19 @@ class _Worker:
         """Return what tells a fault from others, and from itself once code or tests change."""
         text = Path(fault.file).read_bytes() + fault.key.encode()
         if function.name not in self._tests:
-            files = [f.read_bytes() for f in self._files_of(function)]
+            files = [f.read_bytes() for f in self._beside(function)]
             self._tests[function.name] = hashlib.sha256(b"".join(files)).digest()
         return hashlib.sha256(text + self._tests[function.name]).hexdigest()[:16]
 
     def judge(self, fault: Fault, function: Function, claims: list[str], files: list[str]) -> Found:
         """Say whether a fault is noticed, and by what."""
         start = time.perf_counter()
-        tests = self._tests_of(function)
-        by, what = self._by_tests(fault, tests)
-        asked = len(tests)
+        by, what, asked, near = "", "", 0, self._files_of(function)
+        for telling in (near, [f for f in self._beside(function) if f not in near]):
+            if not by:
+                tests = self._tests_of(function, telling)
+                by, what = self._by_tests(fault, tests)
+                asked += len(tests)
         if not by and claims:
             by, what, more = self._by_claims(fault, claims, files)
             asked += more
@@ -337,34 +340,36 @@ class _Worker:
 
     # Which tests run a function ------------------------------------------------------------
 
-    def _tests_of(self, function: Function) -> dict[str, float]:
+    def _tests_of(self, function: Function, files: Iterable[Path]) -> dict[str, float]:
         """Return the tests that run a function and pass, with their seconds, the fastest first."""
         first = min([function.node.lineno, *(d.lineno for d in function.node.decorator_list)])
         own = {f"{function.file}:{line}" for line in range(first, function.node.lineno + 1)}
         found: dict[str, float] = {}
-        for file in self._files_of(function):
+        for file in files:
             for id, test in self._watched(file, function).items():
                 if test["outcome"] == "passed" and own & set(test.get("ran", ())):
                     found[id] = test["seconds"]
         return dict(sorted(found.items(), key=lambda pair: pair[1]))
 
     def _files_of(self, function: Function) -> list[Path]:
-        """Return the test files that mirror a function's file: its namesake, or those beside it."""
+        """Return the test files that tell a function: its file's namesake, those that name it."""
+        stem = function.file.stem.lstrip("_")
+        words = [w for w in function.name.removeprefix(function.module).split(".") if w]
+        tells = re.compile(rf"\b({'|'.join(map(re.escape, words))}|{stem})\b")
+        beside = self._beside(function)
+        return [f for f in beside if f.stem == f"test_{stem}" or tells.search(f.read_text())]
+
+    def _beside(self, function: Function) -> list[Path]:
+        """Return the test files of the folder that mirrors that of a function's file."""
         root = self.tests.parent
         try:
             inside = function.file.relative_to(root).parts
         except ValueError:
             inside = (*function.module.split(".")[1:-1], function.file.name)
-        stem = inside[-1].removesuffix(".py").lstrip("_")
         folder = self.tests.joinpath(*inside[:-1])
         while not folder.is_dir():
             folder = folder.parent
-        beside = sorted(folder.glob("test_*.py"))
-        words = [w for w in function.name.removeprefix(function.module).split(".") if w]
-        tells = re.compile(rf"\b({'|'.join(map(re.escape, words))}|{stem})\b")
-        return [f for f in beside if f.stem == f"test_{stem}" or tells.search(f.read_text())] or (
-            beside
-        )
+        return sorted(folder.glob("test_*.py"))
 
     def _watched(self, file: Path, function: Function) -> dict[str, Any]:
         mark = hashlib.sha256(str(file).encode() + file.read_bytes()).hexdigest()[:16]

@@ -126,7 +126,7 @@ def claims(job):
     found, known = {}, job.get("known", {})
     for id in job["claims"]:
         result = one(id, job.get("files", ())).run(job["seed"]).json()
-        seconds = result.pop("seconds")
+        seconds, _ = result.pop("seconds"), result.pop("ran")
         found[id] = {"result": result, "seconds": seconds}
         was = known.get(id)
         if was is not None and (result["verdict"], result["control"]) != (

@@ -130,8 +130,9 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
 def _gap(outcome: Outcome) -> float:
     """Return how far apart the sides are in floats at the witness; infinity is none."""
     witness = outcome.witness
-    if witness is None or witness.lhs is None or witness.rhs is None:
-        return 0.0
+    assert witness is not None
+    assert witness.lhs is not None
+    assert witness.rhs is not None
     gap = abs(witness.lhs - witness.rhs)
     return gap if np.isfinite(gap) else 0.0
 

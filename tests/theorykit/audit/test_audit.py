@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from theorykit.audit import audit
+from theorykit.audit import _worker, audit
 from theorykit.audit._audit import Found
 
 CODE = '''
@@ -73,6 +73,17 @@ def toy(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+def test_files_that_do_not_name_a_function_are_asked_as_well(toy):
+    (toy / "tests" / "test_other.py").write_text("""
+import importlib
+
+def test_other():
+    assert getattr(importlib.import_module("toy.co" + "de"), "un" + "seen")(1) == 2
+""")
+    found = audit(["toy.code.unseen"], folder=toy / "audit", tests=toy / "tests").found
+    assert {f.what for f in found} == {"tests/test_other.py::test_other"}
+
+
 def test_what_tests_notice_and_what_nothing_does(toy, monkeypatch):
     monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 4.0)
     asked = dict(folder=toy / "audit", tests=toy / "tests")
@@ -129,6 +140,14 @@ def test_a_claim_notices_what_no_test_does(toy, command, monkeypatch, registry):
     found = audit(["toy.code.claimed"], **where)
     assert {f.by for f in found.found} == {"claim"}
     assert {f.what for f in found.found} == {"toy.five"}
+
+
+def test_which_functions_a_claim_ran_is_no_number_of_its(toy):
+    """It is not the same once others have run in the process, which remember what they compiled."""
+    job = {"claims": ["toy.five"], "files": [toy / "claims_of_mine.py"], "seed": 0}
+    result = _worker.claims(job)["claims"]["toy.five"]["result"]
+    assert not {"ran", "seconds"} & set(result)
+    assert {"verdict", "control", "evidence"} <= set(result)
 
 
 def test_the_command(toy, command, monkeypatch):

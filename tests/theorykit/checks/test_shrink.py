@@ -35,6 +35,16 @@ def test_the_smallest_witness_is_found(refutes, smallest, seed):
     assert refutes(found)
 
 
+@pytest.mark.parametrize("digits", range(4))
+def test_all_numbers_become_short_together(digits):
+    """Also where no number may change alone, in whatever argument it stands."""
+    start = {"x": np.array([1.23456, 3.45612]), "y": np.array(7.65432)}
+    short = lambda case: all((a == np.round(a, digits)).all() for a in case.values())
+    near = lambda case: all(np.abs(case[k] - start[k]).max() < 10.0**-digits for k in start)
+    found = shrink(start, lambda cases: np.array([short(c) and near(c) for c in cases]), anywhere)
+    assert short(found)
+
+
 def test_shrinking_stays_in_the_domain():
     inside = lambda case: bool((case["x"] >= 0.25).all())
     found = shrink({"x": np.array([0.7, 0.9])}, over(lambda x: x.sum() < 1.7), inside)

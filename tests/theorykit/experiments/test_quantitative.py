@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from theorykit.experiments import Setting, find, quantitative
-from theorykit.experiments.quantitative import Counting, attention, loss_beyond, plateau, trend
+from theorykit.experiments import Finding, Setting, find, quantitative
+from theorykit.experiments.quantitative import (
+    Counting,
+    _figures,
+    attention,
+    loss_beyond,
+    plateau,
+    trend,
+)
 from theorykit.networks.nets import LocalTransformer
 from theorykit.networks.tasks import InContextKGram, ModPTask, SimpleTask
 
@@ -51,6 +58,23 @@ def test_a_trend_is_found_and_noise_is_none():
     assert found["p"] < 1e-5
     assert trend(sizes, sizes**-1.5 * np.exp(0.1 * NOISE), falling=False)["p"] > 0.9
     assert trend(sizes, np.exp(NOISE), falling=True)["p"] > 0.01
+
+
+def test_the_trends_of_a_sweep_are_in_the_trained_length_and_in_the_parameter(monkeypatch):
+    """Losses (Delta / n)^2 at the longest length, and more before, with noise of each seed."""
+    (sweep,) = quantitative.sweeps("modp", "cpu")
+    values, trained = np.array(list(sweep.tasks)), np.array(sweep.plan.trained)
+    longest = (values[:, None] / trained) ** 2
+    judged = np.stack([5 * longest, 2 * longest, longest], -1)
+    noise = np.random.default_rng(0).normal(size=(*judged.shape, 4))
+    losses = judged[..., None] * np.exp(1e-3 * noise)
+    monkeypatch.setattr(_figures, "losses_beyond", lambda *given: losses)
+    found = _figures.measured(sweep, Setting(size="cpu"), {})
+    assert found["losses"] is losses
+    assert found["trained"]["exponent"] == pytest.approx(-2, abs=0.01)
+    assert found["Delta"]["exponent"] == pytest.approx(2, abs=0.01)
+    assert max(found[name]["p"] for name in ("trained", "Delta")) < 0.01
+    assert found["plateau"]["factor"] == pytest.approx(1 / 2, rel=0.01)
 
 
 def test_a_plateau_is_a_factor_near_one():
@@ -117,3 +141,24 @@ def test_a_tiny_run(tmp_path):
     assert "p = nan" in found.summary  # one value is no trend
     found.plot(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_attention_is_told_of_the_networks_that_were_trained_longest(monkeypatch):
+    plan = dataclasses.replace(quantitative.SMALL, trained=(5, 6, 8), judged=(8, 12, 16))
+    task = ModPTask(5)
+    known = {(plan, task, n): (n,) for n in plan.trained}
+    sweep = quantitative.Sweep("Delta", {5: task}, plan)
+    monkeypatch.setattr(_figures, "sweeps", lambda *given: [sweep])
+    monkeypatch.setattr(_figures, "finding", lambda *given: (Finding("So.", [], {}), known))
+    seen = lambda task, n, length, seed: {
+        "mass": np.array([n / 10]),
+        "spread": np.array([n / 100]),
+        "other": np.array([length / 1000]),
+    }
+    monkeypatch.setattr(_figures, "attention", seen)
+    found = find("quantitative", "modp").run(Setting())
+    assert [found.numbers["attention"][n]["mass"] for n in "568"] == [0.5, 0.6, 0.8]
+    assert found.summary == (
+        "So. At p = 5, trained to 8, positions = k mod p have 0.800 of the attention at length 8; "
+        "their weights spread by 0.080 of their mean, and other positions have 0.0080 of it."
+    )

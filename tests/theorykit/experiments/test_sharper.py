@@ -4,9 +4,11 @@ import dataclasses
 
 import jax
 import numpy as np
+import pytest
 
 from theorykit.checks import Trial
-from theorykit.experiments import Setting, sharper
+from theorykit.experiments import Setting, find, sharper
+from theorykit.experiments.sharper import _mechanism
 from theorykit.subjects import boolean
 
 TINY = sharper.Interpolation(
@@ -71,3 +73,21 @@ def test_rows_on_the_components_have_cosine_one():
     assert np.allclose(own, 1)
     assert len(others) == 8
     assert others.max() < 0.99
+
+
+def test_only_networks_that_learned_are_read(monkeypatch, tmp_path):
+    f = boolean.Parities(3, ((0, 1), (2,)), (1.0, -0.5))
+    made = lambda learned, own, others: _mechanism.Examined(
+        f, learned, np.eye(4, 3), np.array(own), np.array(others)
+    )
+    found = [made(False, [0.1, 0.2], [0.9, 0.9]), made(True, [0.75, 0.25], [0.5, 0.1])]
+    monkeypatch.setattr(_mechanism, "examine", lambda *given: found)
+    told = find("sharper", "mechanism").run(Setting(folder=tmp_path / "run"))
+    assert [(row["network"], row["cosine"], row["rank"]) for row in told.rows] == [
+        (0, 0.1, "3/3"), (0, 0.2, "3/3"), (1, 0.75, "1/3"), (1, 0.25, "2/3"),
+    ]  # fmt: skip
+    assert told.numbers == {"own": [0.75, 0.25], "others": pytest.approx(0.3)}
+    assert "In 1 of 2 networks" in told.summary
+    assert (tmp_path / "run" / "figure.png").stat().st_size > 1000
+    found[1] = found[0]
+    assert find("sharper", "mechanism").run(Setting()).numbers == {}

@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 from xml.etree import ElementTree as xml
@@ -6,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from theorykit.report import Entry
-from theorykit.report._plots import _ticks, plot, strip
-from theorykit.results import Curve, Fit, Interval, Tightness
+from theorykit.report._plots import _ticks, plot, resolutions, strip
+from theorykit.results import Curve, Fit, Interval, Tightness, of_bound, of_identity
 
 from .conftest import result
 
@@ -104,6 +105,117 @@ def test_marks_are_where_the_numbers_are():
     for start, end in ((low, end_low), (high, end_high)):
         assert abs(start + (end - start) * middle - marks[1][1]) < 0.2
     assert (end_low - low) / (b - a) > (y2 - y1) / (x2 - x1) > (end_high - high) / (b - a)
+
+
+# What is read off the axes is the number that was drawn ------------------------------------------
+
+
+def read_off(root, kind, raised, parse=float):
+    """Return the map from a place on an axis to the number there, by two of its labels.
+
+    `kind`: the coordinate; `raised`: by how much the label's differs from the number's.
+    """
+    anchor = "end" if kind == "y" else "middle"
+    seen = []
+    for text in root.iter("text"):
+        try:
+            number = parse(text.text)
+        except (ValueError, KeyError):
+            continue
+        if text.get("text-anchor") == anchor:
+            seen.append((float(text.get(kind)) - raised, number))
+    (a, u), (b, v) = seen[0], seen[1]
+    assert a != b
+    return lambda place: u + (place - a) * (v - u) / (b - a)
+
+
+def of_kind(root, kind):
+    return [n.attrib for n in root.iter() if n.get("class") == kind]
+
+
+def number(of, name):
+    return float(of[name])
+
+
+def test_a_curve_can_be_read_off():
+    points = [(10.0, -3.0, 0.5), (20.0, 1.0, 0.0), (40.0, 6.0, 1.0)]
+    root = parsed(Curve(caption="c", x="n", points=points, predicted=(-1.0, 2.0)))
+    x, y = read_off(root, "x", 0.0), read_off(root, "y", 3.5)
+    marks = of_kind(root, "mark")
+    assert [round(x(number(m, "cx")), 1) for m in marks] == [10, 20, 40]
+    assert [round(y(number(m, "cy")), 1) for m in marks] == [-3, 1, 6]
+    bars = of_kind(root, "error")
+    ends = [sorted(round(y(number(b, k)), 1) for k in ("y1", "y2")) for b in bars]
+    assert ends == [[-4, -2], [4, 8]]  # two standard errors
+    assert [round(x(number(b, "x1")), 1) for b in bars] == [10, 40]
+    [band] = of_kind(root, "band")
+    top = number(band, "y")
+    assert round(y(top), 1) == 2
+    assert round(y(top + number(band, "height")), 1) == -1
+    # The frame, which clips, has as much room above the data as below them, and numbers below it.
+    outer, frame = root.iter("svg")
+    top = number(frame.attrib, "y")
+    floor = top + number(frame.attrib, "height")
+    assert round(y(top) - 8, 1) == round(-4 - y(floor), 1) > 0
+    assert float(outer.get("viewBox").split()[3]) > floor + 20
+
+
+def test_a_prediction_that_holds_nothing_has_no_band():
+    points = [(1.0, 1.0, 0.0), (2.0, 2.0, 0.0)]
+    for predicted in ((2.0, 1.0), (math.nan, math.nan), None):
+        root = parsed(Curve(caption="c", x="n", points=points, predicted=predicted))
+        assert not of_kind(root, "band")
+
+
+def test_an_interval_can_be_read_off():
+    root = parsed(Interval(estimate=3.0, interval=(1.0, 6.0), predicted=(2.0, 4.0)))
+    x = read_off(root, "x", 0.0)
+    [mark], [band] = of_kind(root, "mark"), of_kind(root, "band")
+    assert round(x(number(mark, "cx")), 1) == 3
+    left = number(band, "x")
+    assert [round(x(v), 1) for v in (left, left + number(band, "width"))] == [2, 4]
+    line, *ends = of_kind(root, "fit")
+    assert [round(x(number(line, k)), 1) for k in ("x1", "x2")] == [1, 6]
+    assert [round(x(number(e, "x1")), 1) for e in ends] == [1, 6]
+
+
+def test_how_tight_a_bound_is_can_be_read_off():
+    """0 and the bound are labelled; from 4 on the axis is logarithmic from 0.1."""
+    for ratio in (0.3, 0.9, -0.5, 1.5, 3.9, 4.1, 250.0):
+        root = parsed(Tightness(ratio=ratio))
+        large = ratio > 4
+        parse = {"bound": 0.0 if large else 1.0, "0": 0.0, "0.1": -1.0}
+        x = read_off(root, "x", 0.0, parse.__getitem__)
+        [bar], [beyond], over = (of_kind(root, kind) for kind in ("bar", "beyond", "over"))
+        right = x(number(bar, "x") + number(bar, "width"))
+        assert abs(right - (0 if large else max(0, min(ratio, 1)))) < 0.01
+        if ratio < 0:
+            assert abs(x(number(bar, "x")) - ratio) < 0.01
+        assert abs(x(number(beyond, "x")) - (0 if large else 1)) < 0.01
+        assert len(over) == (ratio > 1)
+        if over:
+            end = x(number(over[0], "x") + number(over[0], "width"))
+            assert abs(end - (math.log10(ratio) if large else ratio)) < 0.02
+
+
+def test_resolutions_lie_by_their_place_and_their_ends_are_named_below():
+    shown = [("a", of_bound(1 / 10)), ("b", of_bound(1 / 1000)), ("c", of_identity(1e-8))]
+    entries = []
+    for id, found in shown:
+        made = result(id)
+        outcome = dataclasses.replace(made.outcome, resolution=found)
+        entries.append(Entry(dataclasses.replace(made, outcome=outcome)))
+    root = xml.fromstring(str(resolutions(entries)))
+    first, second = sorted({number(n, "y1") for n in of_kind(root, "axis")})
+    texts = {n.text: (float(n.get("x")), float(n.get("y"))) for n in root.iter("text")}
+    for text, floor in (("1x", first), ("1000x", first), ("1e-15", second), ("10%", second)):
+        assert floor < texts[text][1] < floor + 20
+    dots = [n.attrib for n in root.iter("circle")]
+    (low, _), (high, _) = texts["1x"], texts["1000x"]
+    share = lambda dot: (number(dot, "cx") - low) / (high - low)
+    assert [round(share(d), 1) for d in dots] == [0.3, 1.0, 0.5]
+    for dot, floor in zip(dots, (first, first, second), strict=True):
+        assert floor - 74 < number(dot, "cy") < floor
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Float64, Int, Int64, Shaped
@@ -203,7 +204,8 @@ def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     """Return the even-parity indicator of some positions, of all T by default."""
     T = whole("T", T)
     affordable("an input", T, MOST, "bits")
-    return Parities(T, (range(T) if positions is None else positions,), (1.0,))
+    chosen: Any = range(T) if positions is None else positions
+    return Parities(T, (chosen,), (1.0,))  # which looks at what is given
 
 
 def tiling(T: int, degree: int) -> Parities:

@@ -228,6 +228,15 @@ def test_squared_lengths_by_pairs_of_samples():
         np.testing.assert_allclose(found[name], [by_pairs(x)[k], error[k]], rtol=1e-12)
 
 
+@pytest.mark.parametrize("wrong", ["samples", "reference"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_curves_of_what_is_not_finite_are_refused(wrong, value):
+    given = {"samples": [np.ones((4, 2))], "reference": [np.ones((4, 2))]}
+    given[wrong][0][1, 1] = value
+    with pytest.raises(ValueError, match="networks or kernel are not finite at width 8"):
+        curves([8], **given)
+
+
 def test_curves_take_off_noise_and_divide_by_the_size_of_the_reference():
     """Four samples around (3, 4) + (0.3, 0.4): distances are relative to 5."""
     away = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]]) / 10

@@ -33,6 +33,7 @@ def as_limit(made):
     period = made.period or 1
     place = [(n + 1) % period for n in range(period)]
     d = made.head.weight.shape[0]
+    scale = d if made.layers[0].options.parameterisation == "mup" else d**0.5
     positions = effective(made.positions)[place] if made.period else np.zeros((1, d))
     layers = []
     for layer in made.layers:
@@ -42,7 +43,7 @@ def as_limit(made):
             if layer.reach is not None:
                 phi = limit.Local(tuple(np.asarray(layer.phi[...][h], float).tolist()))
             key, query, value = (effective(m, h) for m in (layer.key, layer.query, layer.value))
-            heads.append(limit.Head(key.T, query.T / d, value.T, phi))
+            heads.append(limit.Head(key.T, query.T / scale, value.T, phi))
         bias = np.asarray(layer.expand_bias[...], float)
         A, B = effective(layer.expand).T, effective(layer.linear).T
         layers.append(limit.Layer(tuple(heads), A, B, bias, np.zeros(len(bias), bool)))
@@ -52,7 +53,13 @@ def as_limit(made):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [{}, dict(period=None, reach=None, heads=(1,))])
+OTHERS = [
+    dict(period=None, reach=None, heads=(1,)),
+    *({"parameterisation": p} for p in ("ntk", "standard")),
+]
+
+
+@pytest.mark.parametrize("more", [{}, *OTHERS])
 def test_it_is_equation_1(more):
     made = network(**more)
     x = jnp.array([0, 2, 1, 1, 0, 2, 2, 1, 0])
@@ -60,6 +67,26 @@ def test_it_is_equation_1(more):
     ours, theirs = quick(lambda x: (made(x), limit.forward(other, x)), x)
     assert jnp.abs(ours).max() > 0.1
     assert jnp.abs(ours - theirs).max() < 1e-4 * jnp.abs(theirs).max()
+
+
+@pytest.mark.parametrize("kind", ["ntk", "standard", "mup"])
+def test_the_sizes_of_all_weights_at_the_start(kind):
+    """1 / sqrt(fan in), but of rows that are looked up, and of muP's readout."""
+    sizes = dict(vocabulary=50, width=40, mlp_width=90, period=60, outputs=30, heads=(2,))
+    made = LocalTransformer(**OPTIONS | sizes | dict(parameterisation=kind))
+    looked_up = (
+        dict(embedding=50, positions=60) if kind == "ntk" else dict(embedding=1, positions=1)
+    )
+    fans = looked_up | dict(head=40**2 if kind == "mup" else 40)
+    layer = made.layers[0]
+    maps = {name: (getattr(made, name), fan) for name, fan in fans.items()}
+    maps |= {name: (getattr(layer, name), 40) for name in ("query", "key", "value", "expand")}
+    maps |= {"linear": (layer.linear, 90)}
+    for name, (found, fan) in maps.items():
+        entries = np.asarray(found.effective())
+        assert entries.std() * fan**0.5 == pytest.approx(1, abs=4 / entries.size**0.5), name
+    for zero in (layer.expand_bias, layer.phi):
+        assert not np.asarray(zero[...]).any()
 
 
 def test_the_last_token_alone_is_the_last_of_all():

@@ -163,6 +163,16 @@ def test_an_offset_moves_along_the_positions(positions):
     np.testing.assert_allclose(moved, table[2:7] - table[:5], atol=1e-6)
     with pytest.raises(ValueError, match="9 tokens is longer than the 8 positions"):
         net(jnp.zeros(9, int))
+    for offset in (-1, 4):
+        with pytest.raises(ValueError, match=f"offsets from 0 to 3, not {offset}"):
+            net(IDS, offset=offset)
+
+
+@pytest.mark.parametrize("positions", ["rotary", None])
+def test_any_offset_is_taken_where_positions_have_no_table(positions):
+    net = Transformer(**TRAINED, positions=positions, max_tokens=8)
+    for offset in (-1, 4):
+        np.testing.assert_allclose(net(IDS, offset=offset), net(IDS), rtol=1e-4, atol=1e-6)
 
 
 def test_logits_times_the_log_of_the_length():

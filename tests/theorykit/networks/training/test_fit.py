@@ -43,6 +43,11 @@ def test_all_seeds_learn_and_stop():
     assert fit.seconds.total >= fit.seconds.inside > 0
 
 
+def test_a_fit_is_looked_at_every_hundred_steps():
+    fit = training.fit(Tiny, training.OnTask(Shift(), length=3, batch=2), optax.sgd(0.1), steps=200)
+    assert list(fit.history.steps) == [100, 200]
+
+
 def test_a_stopped_seed_keeps_its_parameters():
     """Seeds stop one by one; those that trained on leave the others alone."""
     stop = training.reaches("4/loss", 0.7, below=True)

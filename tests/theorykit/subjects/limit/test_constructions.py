@@ -150,3 +150,9 @@ def test_a_finite_transformer_is_refused_by_what_it_would_hold(costs, large):
 def test_what_is_refused_as_too_large_is_what_is_made(costs, call):
     made, (count, *_) = costs(call)
     assert count / 4 < made < 4 * count
+
+
+def test_attention_is_between_all_pairs_of_positions(costs):
+    """The start symbol's included."""
+    _, counts = costs(lambda: limit.accepts(MEANS, ["01" * 20]))
+    assert max(counts) == 41**2

@@ -126,3 +126,9 @@ def test_with_cls_every_template_ends_with_it():
     d.require_cls()
     assert (d.codes()[:, -1] == d.tokens.index("[CLS]")).all()
     assert d.codes().min() == -2
+
+
+@pytest.mark.parametrize("choice", [3, "ab", (1.0,), (1.0, {"α": 0}, 2), {1.0, 2.0}])
+def test_a_choice_is_a_pair(choice):
+    with pytest.raises(ValueError, match=r"a choice is a pair \(probability, map\), got"):
+        diversity({"α": [choice]})

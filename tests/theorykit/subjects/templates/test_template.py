@@ -146,3 +146,11 @@ def test_random_templates_are_disjoint_and_scaled():
             families.random_templates(**dict(count=1, length=2) | options)
     with pytest.raises(ValueError, match="take an odd length"):
         families.majority_token(4)
+
+
+def test_whole_alphabets_may_be_drawn_from():
+    found = families.random_templates(3, 9, wildcards=24, tokens=26)
+    assert len(found) == 3
+    for more in (dict(wildcards=25), dict(tokens=27), dict(wildcards=0, tokens=0)):
+        with pytest.raises(ValueError, match="at most 24 wildcards and 26 tokens"):
+            families.random_templates(3, 9, **more)
