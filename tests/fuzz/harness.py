@@ -111,7 +111,7 @@ def fuzz(package: str, most: int, chosen: str = "") -> Counter:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; return 1 if there are faults."""
+    """Print the table; return 1 if there are faults, or no function has a name that was given."""
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)
     packages = [a for a in arguments if not a.startswith("-")] or list(valid.EXAMPLES)
@@ -129,7 +129,10 @@ def main(arguments: list[str]) -> int:
     total = sum((c for _, c, _ in rows), Counter())
     for package, counts, seconds in [*rows, ("all", total, sum(s for *_, s in rows))]:
         print(f"{package:16}" + "".join(f"{counts[c]:10}" for c in COLUMNS) + f"{seconds:10.0f}")
-    return 1 if any(total[c] for c in (*FAULTS, "example")) or not total["inputs"] else 0
+    nothing = [name for name, counts, _ in rows if not counts["functions"]]
+    if nothing:
+        print(f"nothing is called {', '.join(nothing)}")
+    return 1 if nothing or any(total[c] for c in (*FAULTS, "example")) else 0
 
 
 if __name__ == "__main__":

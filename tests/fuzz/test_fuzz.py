@@ -22,15 +22,16 @@ def faults(*arguments):
 
 PACKAGES = [
     "pacbayes", "sharpness", "templates", "simulation", "boolean", "crasp", "limit", "tasks",
-    "training", "nets", "kernels", "compare", "certify", "checks", "checks.domains", "exponents",
+    "training", "kernels", "nets", "compare", "certify", "checks", "checks.domains", "exponents",
 ]  # fmt: skip
 
 SAMPLE = [
     "pacbayes.gaussian_kl", "pacbayes.sample_size", "templates.substitute", "templates.Template",
     "simulation.complexity", "simulation.apportion", "boolean.parity", "boolean.Design",
-    "crasp.Counting", "crasp.repeat", "limit.Local", "limit.Head", "tasks.Majority",
-    "tasks.LengthBins", "training.History", "nets.Map", "kernels.template_expansion",
-    "kernels.joint", "certify.prove", "checks.rate", "checks.domains.Interval", "exponents.exact",
+    "crasp.Counting", "crasp.Fragment", "limit.Local", "limit.Head", "tasks.Majority",
+    "tasks.LengthBins", "training.reaches", "nets.Map", "kernels.template_expansion",
+    "kernels.template_derivative", "certify.prove", "checks.rate", "checks.domains.Interval",
+    "exponents.exact",
 ]  # fmt: skip
 
 

@@ -159,6 +159,9 @@ EXAMPLES = {
         **{"tries=": value(50), "longest=": value(6),
            "program()": dict(A=value(crasp.Symbol("a"))),
            "inverse_image()": dict(blocks=value({"a": "ab", "b": "ba"})),
+           "search()": dict(
+               task=value({"a": True, "b": False, "ab": True}), fragment=crasp.Fragment,
+               most=value(1), alphabet=value("ab"), folder=lambda: file(), say=value(str.strip)),
            "unpad()": dict(neutral=value("b"), keep=value(("a",)))},
     ),
     "limit": dict(
@@ -264,6 +267,8 @@ INSTANCES = {
     crasp.Program: value(PROGRAM),
     crasp.Compiled: functools.cache(lambda: crasp.compile(PROGRAM)),
     crasp.Pumped: functools.cache(lambda: crasp.pump(PROGRAM, "ab")),
+    crasp.Fragment: crasp.Fragment,
+    crasp.Found: functools.cache(lambda: crasp.search({"a": True, "b": False}, most=1)),
     crasp.Symbol: lambda: crasp.Symbol("a"),
     crasp.Integer: lambda: crasp.Integer(1),
     limit.Local: lambda: limit.Local((1.0, 2.0)),

@@ -9,6 +9,8 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
+from theorykit.common.arguments import as_path
+
 
 class Folder:
     """A folder taken for one process, until it is closed.
@@ -23,8 +25,8 @@ class Folder:
     - `differs`: the sentence for a header that is not the one found: called with the name, what
       the folder has there, and what is asked for.
 
-    **Raises:** `ValueError` if another process has the folder, its header is another one, or it
-    holds something else.
+    **Raises:** `ValueError` if `path` is no path, another process has the folder, its header is
+    another one, or it holds something else.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class Folder:
         work: tuple[str, str] = ("run", "running"),
         differs: Callable[[str, Any, Any], str | None] = lambda name, was, now: None,
     ):
-        self.path = Path(path).absolute()
+        self.path = as_path("folder", path).absolute()
         self._noun, self._verb = work
         self._file, self._differs = self.path / header[0], differs
         known = {header[0], "lock", *own}

@@ -45,3 +45,9 @@ def test_a_folder_that_is_refused_stays_as_it_was(tmp_path, file):
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(file, "scribble")]
     (tmp_path / file).unlink()
     Folder(tmp_path, HEADER).close()
+
+
+@pytest.mark.parametrize("path", [3, None, b"here", "", "x\0"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(ValueError, match="folder is a path, as text or a Path, got"):
+        Folder(path, HEADER)

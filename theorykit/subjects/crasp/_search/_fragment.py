@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from theorykit.common.arguments import flag, instance, shown, whole
+from theorykit.common.arguments import flag, instance, members, whole
 from theorykit.common.deep import Deep, deep
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
@@ -58,12 +58,15 @@ class Fragment:
 
     def __post_init__(self):
         setting = lambda name, value: object.__setattr__(self, name, value)
-        numbers = [whole("a constant", c, -FAR, FAR) for c in _several("constants", self.constants)]
-        setting("constants", tuple(dict.fromkeys(numbers)))
-        moduli = [whole("a modulus", m, 2, FAR) for m in _several("periodic", self.periodic)]
-        setting("periodic", tuple(dict.fromkeys(moduli)))
-        sets = [_several("local", d) if isinstance(d, Iterable) else (d,)
-                for d in _several("local", self.local)]  # fmt: skip
+        constants = members("constants", self.constants, "integers")
+        found = [whole("a constant", c, -FAR, FAR) for c in constants]
+        setting("constants", tuple(dict.fromkeys(found)))
+        moduli = members("periodic", self.periodic, "moduli")
+        found = [whole("a modulus", m, 2, FAR) for m in moduli]
+        setting("periodic", tuple(dict.fromkeys(found)))
+        local = members("local", self.local, "distances, or of sets of them")
+        sets = [members("a set in `local`", d, "distances") if isinstance(d, Iterable) else [d]
+                for d in local]  # fmt: skip
         distances = [frozenset(whole("a distance", d, 0, FAR) for d in some) for some in sets]
         if not all(distances):
             raise ValueError("a set of distances in `local` is empty; it needs one or more.")
@@ -102,12 +105,6 @@ class Fragment:
             said.append(f"{self.depth} counting deep")
         said += [sign for sign, may in (("?:", self.conditional), ("-", self.subtract)) if may]
         return "; ".join(said)
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} are several numbers, such as (1, 2), not {shown(values)}.")
-    return tuple(values)
 
 
 def operations(program: Program) -> int:

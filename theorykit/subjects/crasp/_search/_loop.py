@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.common.arguments import flag, instance, number, whole
+from theorykit.common.arguments import flag, function, instance, number, whole
 from theorykit.subjects.crasp._parse import parse
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._search import _write
@@ -83,12 +83,15 @@ def search(
     most, seed = whole("most", most, 0, 40), whole("seed", seed, 0, 2**32 - 1)
     agree = number("agree", agree, "a share above 0 and up to 1", lambda share: 0 < share <= 1)
     flag("join", join)
+    if say is None:
+        say = lambda line: None
+    function("say", say, "a function of a line of text")
     asked = question(task, alphabet, agree < 1, seed)
     if agree < 1:
         if not isinstance(asked, Labelled):
             raise ValueError("agree is for labelled strings; for a language it is 1.")
         return _noisy(asked, fragment, most, agree)
-    return _Search(asked, fragment, most, join, seed, folder, say or (lambda line: None)).run()
+    return _Search(asked, fragment, most, join, seed, folder, say).run()
 
 
 @dataclasses.dataclass
