@@ -139,7 +139,7 @@ def _checked(time: Any) -> Any:
     return times
 
 
-def _initial(nngp: Any, k: Array, cross: Array) -> tuple[Array, ...]:
+def _initial(nngp: Any, k: Array, cross: Array) -> tuple[Array, Array, Array]:
     """Return the kernels of the outputs at initialisation, checked, in the dtype of the others."""
     if not isinstance(nngp, tuple | list) or len(nngp) != 3:
         raise ValueError(
@@ -156,7 +156,8 @@ def _initial(nngp: Any, k: Array, cross: Array) -> tuple[Array, ...]:
             raise ValueError(f"the {name} has shape {shape}, got {one.shape}")
         finite(name, one)
         found.append(one.astype(k.dtype))
-    return tuple(found)
+    train, mixed, test = found
+    return train, mixed, test
 
 
 def _covariance(carried, train, cross, test, loss) -> Array:
