@@ -122,7 +122,9 @@ def gradient_flow(
     # How much larger a rounding of the kernel may be in what is carried over.
     least = jnp.maximum(values[0], jnp.finfo(k.dtype).eps * values[-1])
     loss = 1 + values[-1] * jax.vmap(lambda t: _learned(least, _clock(t, rate)))(clock.reshape(-1))
-    return Ensemble(mean, _covariance(found, *own, loss.reshape(clock.shape)).astype(dtype))
+    loss = loss.reshape(clock.shape)
+    train, between, test = own
+    return Ensemble(mean, _covariance(found, train, between, test, loss).astype(dtype))
 
 
 def _checked(time: Any) -> Any:
@@ -139,7 +141,7 @@ def _checked(time: Any) -> Any:
     return times
 
 
-def _initial(nngp: Any, k: Array, cross: Array) -> tuple[Array, Array, Array]:
+def _initial(nngp: Any, k: Array, cross: Array) -> list[Array]:
     """Return the kernels of the outputs at initialisation, checked, in the dtype of the others."""
     if not isinstance(nngp, tuple | list) or len(nngp) != 3:
         raise ValueError(
@@ -156,8 +158,7 @@ def _initial(nngp: Any, k: Array, cross: Array) -> tuple[Array, Array, Array]:
             raise ValueError(f"the {name} has shape {shape}, got {one.shape}")
         finite(name, one)
         found.append(one.astype(k.dtype))
-    train, mixed, test = found
-    return train, mixed, test
+    return found
 
 
 def _covariance(carried, train, cross, test, loss) -> Array:

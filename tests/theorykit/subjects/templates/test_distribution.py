@@ -16,6 +16,7 @@ from theorykit.subjects.templates import (
     templates,
     uniform_maps,
 )
+from theorykit.subjects.templates._distribution import injective
 
 
 def drawn(d, n=200, seed=0):
@@ -46,6 +47,13 @@ def test_every_injective_map_comes_equally_often():
     counts = np.bincount(x @ [16, 4, 1], minlength=64)
     assert (counts > 0).sum() == 24
     assert abs(counts[counts > 0] - 500).max() < 120  # five standard deviations and more
+
+
+def test_an_injective_map_into_too_few_symbols_is_refused():
+    key = jax.random.key(0)
+    assert sorted(injective(key, 1, 3, 3)[0].tolist()) == [0, 1, 2]
+    with pytest.raises(ValueError, match="at most as many values as symbols, 2; got 3"):
+        injective(key, 5, 3, 2)
 
 
 def test_weights_and_noise():
