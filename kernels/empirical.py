@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
-from theorykit.common.arguments import as_array, function, one_of, size
+from theorykit.common.arguments import as_array, function, one_of, shown, size
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import computed, known, wanted
 from theorykit.kernels.result import Kernel
@@ -38,28 +39,28 @@ def empirical(
 
     **Arguments:**
 
-    - `network`: an `nnx.Module` that maps one input to outputs (outputs,) or (T, outputs); its
-      `nnx.Param`s are the parameters.
+    - `network`: maps one input to outputs (outputs,) or (T, outputs). An `nnx.Module`, whose
+      `nnx.Param`s are the parameters; or a pair `(apply, params)` of a function
+      `apply(params, x)` and a pytree; or a pair `(module, variables)` of a `flax.linen` module,
+      whose parameters are `variables["params"]`.
     - `x1`: (P1, ...) inputs, vectors or token ids.
     - `x2`: (P2, ...); None means `x1`: exactly symmetric matrices.
     - `get`: "nngp", "ntk" or both.
-    - `groups`: split the NTK by parameters. True: by the network's attribute that they belong to;
-      or a function of a parameter's path, such as ("blocks", 0, "attention", "query", "weight").
+    - `groups`: split the NTK by parameters. True: by the network's attribute that they belong to,
+      the first key of a pytree; or a function of a parameter's path, such as
+      ("blocks", 0, "attention", "query", "weight").
     - `block`: inputs in a block; None: as many as keep the gradients within 256 MiB.
     - `outputs`: "trace", the mean over the last output axis; or "full", no mean.
 
-    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which the parameters and
-    the inputs make; products are summed in float32 at least. With other output axes they follow their input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups
-    `ntk` is a dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and
-    `grad`.
+    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which parameters and
+    inputs make; products are summed in float32 at least. Other output axes follow their input:
+    (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a dictionary
+    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`.
 
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
     block below 1, unknown names, a group that is no string.
     """
-    from flax import nnx
-
-    if not isinstance(network, nnx.Module):
-        raise ValueError(f"network is an nnx.Module, got {type(network).__name__}")
+    apply, weights, rest = _parts(network)
     get = wanted(get)
     one_of("outputs", outputs, ("trace", "full"))
     if not isinstance(groups, bool | None):
@@ -71,24 +72,79 @@ def empirical(
             raise ValueError(
                 f"token ids lie between 0 and {symbols - 1}, got {x.min()} to {x.max()}"
             )
-    graph, weights, rest = nnx.split(network, nnx.Param, ...)
-    names = _names(weights, groups)
+    names = _names(weights, groups, isinstance(apply, _Nnx))
     if block is not None:
         block = min(size("block", block), max(map(len, sides)))
     try:
-        hash(graph)
+        hash(apply)
         run: Any = _compiled
     except TypeError:  # a network that keeps something unhashable is compiled anew in every call
         run = _kernels
-    nngp, parts = run(graph, tuple(names), get, outputs, block, weights, rest, *sides)
+    nngp, parts = run(apply, tuple(names), get, outputs, block, weights, rest, *sides)
     return Kernel(nngp=nngp, ntk=parts if groups or parts is None else parts[""])
 
 
-def _kernels(graph, names, get, outputs, block, weights, rest, x1, x2=None):
-    """Return the NNGP and the NTK of every group, or None for what is not asked for."""
-    from flax import nnx
+@dataclass(frozen=True)
+class _Nnx:
+    """An `nnx.Module` as a function of its parameters, of what else it holds, and of an input."""
 
-    apply = lambda weights, x: _table(nnx.merge(graph, weights, rest)(x), outputs)
+    graph: Any
+
+    def __call__(self, weights, rest, x):
+        from flax import nnx
+
+        return nnx.merge(self.graph, weights, rest)(x)
+
+
+@dataclass(frozen=True)
+class _Linen:
+    """The same of a `flax.linen` module."""
+
+    module: Any
+
+    def __call__(self, weights, rest, x):
+        return self.module.apply({**rest, "params": weights}, x)
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """The same of a function of parameters and an input."""
+
+    apply: Callable
+
+    def __call__(self, weights, rest, x):
+        return self.apply(weights, x)
+
+
+def _parts(network: Any) -> tuple[Callable, PyTree, PyTree]:
+    """Return a network as a function, its parameters, and what else it holds."""
+    from flax import linen, nnx
+
+    if isinstance(network, nnx.Module):
+        graph, weights, rest = nnx.split(network, nnx.Param, ...)
+        return _Nnx(graph), weights, rest
+    if isinstance(network, tuple) and len(network) == 2:
+        first, held = network
+        if isinstance(first, linen.Module):
+            if not isinstance(held, Mapping) or "params" not in held:
+                raise ValueError(
+                    f'the variables of a linen module have "params", got {shown(held)}'
+                )
+            return _Linen(first), held["params"], {k: v for k, v in held.items() if k != "params"}
+        if callable(first):
+            leaves = [as_array("a parameter", leaf) for leaf in jax.tree.leaves(held)]
+            if not leaves or not all(jnp.issubdtype(a.dtype, jnp.floating) for a in leaves):
+                raise ValueError(f"params is a pytree of floating arrays, got {shown(held)}")
+            return _Plain(first), held, None
+    raise ValueError(
+        "network is an nnx.Module, or a pair (apply, params) or (linen module, variables), got "
+        f"{shown(network) if isinstance(network, tuple) else type(network).__name__}"
+    )
+
+
+def _kernels(network, names, get, outputs, block, weights, rest, x1, x2=None):
+    """Return the NNGP and the NTK of every group, or None for what is not asked for."""
+    apply = lambda weights, x: _table(network(weights, rest, x), outputs)
     sides = [x1] if x2 is None else [x1, x2]
     shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]
     axes = [s.shape[:-1] for s in (shapes[0], shapes[-1])]
@@ -124,8 +180,10 @@ def _checked(name: str, x: Any) -> Any:
     return x
 
 
-def _table(out: Float[Array, "..."], outputs: str) -> Float[Array, "... k"]:
+def _table(out: Any, outputs: str) -> Float[Array, "... k"]:
     """Return outputs (..., k): k is the axis that is averaged over, of size 1 for "full"."""
+    if not isinstance(out, jax.Array):
+        raise ValueError(f"a network returns one array, got {type(out).__name__}")
     if out.ndim == 0 or outputs == "full":
         return out[..., None]
     return out
@@ -139,24 +197,26 @@ def _outputs(
     return f.reshape(-1, f.shape[-1])
 
 
-def _names(weights: Any, groups: bool | Callable[[tuple], str] | None) -> list[str]:
-    """Return the group of every leaf of the parameters."""
+def _names(
+    weights: Any, groups: bool | Callable[[tuple], str] | None, variables: bool
+) -> list[str]:
+    """Return the group of every leaf of the parameters, which may be nnx's variables."""
     if not groups:
         return [""] * len(jax.tree.leaves(weights))
-    paths = [_path(path) for path, _ in jax.tree_util.tree_leaves_with_path(weights)]
-    names = [str(path[0]) if groups is True else groups(path) for path in paths]
+    paths = [_path(path, variables) for path, _ in jax.tree_util.tree_leaves_with_path(weights)]
+    names = [str(path[0] if path else "") if groups is True else groups(path) for path in paths]
     for path, name in zip(paths, names, strict=True):
         if not isinstance(name, str):
             raise ValueError(f"groups names each parameter, but {path} is called {name!r}")
     return names
 
 
-def _path(path: tuple) -> tuple:
-    """Return attribute names and indices, without the variable's own last step."""
+def _path(path: tuple, variables: bool) -> tuple:
+    """Return attribute names and indices, without a variable's own last step."""
     keys = [
         getattr(step, "key", getattr(step, "idx", getattr(step, "name", None))) for step in path
     ]
-    return tuple(keys[:-1] if keys and keys[-1] == "value" else keys)
+    return tuple(keys[:-1] if variables and keys and keys[-1] == "value" else keys)
 
 
 def _tangent(

@@ -195,8 +195,8 @@ def attend(
         return attends.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
 
     s_out, w_out = jax.lax.map(pair, (i, j))
-    whole = lambda k: None if k is None else fill(k, n).astype(dtype)
-    return whole(s_out), whole(w_out)
+    whole = lambda k: fill(k, n).astype(dtype)
+    return whole(s_out), None if w_out is None else whole(w_out)
 
 
 def fill(upper: Float[Array, "pairs rows rows"], n: int) -> Float[Array, "{n} rows {n} rows"]:

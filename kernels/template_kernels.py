@@ -174,15 +174,16 @@ def template_mlp(
     sigma_b = number("sigma_b", sigma_b)
     rows = _strings("x", x)
     columns = rows if y is None else _same_length(rows, _strings("y", y))
-    (sigma_w, sigma_b), dtype = widened("sigma_w and sigma_b", sigma_w, sigma_b)
+    (weight, bias), dtype = widened("sigma_w and sigma_b", sigma_w, sigma_b)
     share = _agreement(jnp.asarray(rows), jnp.asarray(columns), computed(dtype))
-    k = sigma_w**2 * share + sigma_b**2
-    one = sigma_w**2 * jnp.ones((), share.dtype) + sigma_b**2
+    k = weight**2 * share + bias**2
+    one = weight**2 * jnp.ones((), share.dtype) + bias**2
     z = State(k, k, one, one)
     for _ in range(depth):
-        z = recursion.mlp(z, phi, sigma_w, sigma_b)
+        z = recursion.mlp(z, phi, weight, bias)
     zero = jnp.zeros(z.nngp.shape, dtype)
-    return Kernel(z.nngp.astype(dtype), z.ntk.astype(dtype), zero, zero)
+    ntk = None if z.ntk is None else z.ntk.astype(dtype)
+    return Kernel(z.nngp.astype(dtype), ntk, zero, zero)
 
 
 def template_matrix(

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import nnx
+from flax import linen, nnx
 
 from theorykit.kernels import empirical
 from theorykit.kernels.tangents import nt
@@ -111,16 +111,58 @@ def test_under_vmap_over_networks():
     np.testing.assert_allclose(many[2], empirical(third, X1, X2).ntk, rtol=1e-10)
 
 
+def plain(params, x):
+    h = jnp.tanh(x @ params["first"]["kernel"] + params["first"]["value"])
+    return h @ params["last"]
+
+
+def test_functions_and_linen_modules():
+    """Both are the network that their arrays make, to neural-tangents too."""
+
+    class Net(linen.Module):
+        @linen.compact
+        def __call__(self, x):
+            shift = self.variable("state", "shift", lambda: jnp.full(2, 0.3))
+            h = jnp.tanh(linen.Dense(4, name="first", param_dtype=float)(x + shift.value))
+            return linen.Dense(3, name="last", use_bias=False, param_dtype=float)(h)
+
+    x1, x2 = X1[:, 0], X2[:, 0]
+    variables = Net().init(jax.random.key(0), x1[0])
+    of = variables["params"]
+    params = {
+        "first": {"kernel": of["first"]["kernel"], "value": of["first"]["bias"]},
+        "last": of["last"]["kernel"],
+    }
+    nngp = nt.empirical_nngp_fn(plain)(x1 + 0.3, x2 + 0.3, params)
+    ntk = nt.empirical_ntk_fn(plain)(x1 + 0.3, x2 + 0.3, params)
+    for options in ({}, {"block": 2}):
+        agree(empirical((plain, params), x1 + 0.3, x2 + 0.3, **options), (nngp, ntk))
+        agree(empirical((Net(), variables), x1, x2, **options), (nngp, ntk))
+    parts = empirical((Net(), variables), x1, x2, groups=True).ntk
+    assert set(parts) == {"first", "last"}
+    again = empirical((plain, params), x1 + 0.3, x2 + 0.3, groups="/".join).ntk
+    assert set(again) == {"first/kernel", "first/value", "last"}
+    np.testing.assert_allclose(again["last"], parts["last"], rtol=1e-12)
+    np.testing.assert_allclose(sum(again.values()), ntk, rtol=1e-10)
+    # Of one array, the NTK of a linear function is x1 x2'.
+    one = empirical((lambda w, x: x @ w, jnp.ones(2)), x1, x2, groups=True)
+    np.testing.assert_allclose(one.ntk[""], x1 @ x2.T, rtol=1e-12)
+    slope = jax.grad(lambda p: empirical((plain, p), x1, x2).ntk.sum())(params)
+    step = lambda s: empirical((plain, {**params, "last": params["last"] + s}), x1, x2).ntk.sum()
+    difference = (step(1e-5) - step(-1e-5)) / 2e-5
+    np.testing.assert_allclose(slope["last"].sum(), difference, rtol=1e-7)
+
+
 @pytest.mark.parametrize("inputs", [4, 24])
 def test_gradients_of_a_block_at_a_time(inputs):
     """What the compiled program holds does not grow with the inputs."""
-    from theorykit.kernels.empirical import _compiled
+    from theorykit.kernels.empirical import _compiled, _Nnx
 
     network = MLP(width=64, features=8, rngs=0)
     graph, weights, rest = nnx.split(network, nnx.Param, ...)
     names = ("",) * len(jax.tree.leaves(weights))
     x = np.zeros((inputs, 8))
-    lowered = _compiled.lower(graph, names, ("ntk",), "trace", 2, weights, rest, x)
+    lowered = _compiled.lower(_Nnx(graph), names, ("ntk",), "trace", 2, weights, rest, x)
     held = lowered.compile().memory_analysis().temp_size_in_bytes
     jacobian = 8 * network.parameters()
     assert held < 4 * 2 * jacobian + 8 * 8 * inputs**2
@@ -129,7 +171,11 @@ def test_gradients_of_a_block_at_a_time(inputs):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (dict(network=lambda x: x), "network is an nnx.Module, got function"),
+        (dict(network=lambda x: x), r"network is an nnx.Module, or a pair .*, got function"),
+        (dict(network=(plain, {})), r"params is a pytree of floating arrays, got \{\}"),
+        (dict(network=(plain, {"w": np.arange(3)})), "params is a pytree of floating arrays"),
+        (dict(network=(linen.Dense(2), {})), r'variables of a linen module have "params", got'),
+        (dict(network=(lambda w, x: [x], jnp.ones(1))), "a network returns one array, got list"),
         (dict(get="kernel"), 'get names "nngp", "ntk" or both'),
         (dict(outputs="sum"), "outputs is one of 'trace', 'full', got 'sum'"),
         (dict(block=0), "block is a whole number of at least 1, got 0"),

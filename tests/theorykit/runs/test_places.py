@@ -15,7 +15,7 @@ from theorykit.claims import load
 from theorykit.results import Verdict
 from theorykit.runs import verify
 from theorykit.runs._places import TRIES, Failure
-from theorykit.runs._processes import Processes, _Waiting, default_jobs
+from theorykit.runs._processes import Processes, Waiting, default_jobs
 from theorykit.runs._runner import as_json
 from theorykit.runs._task import Mismatch, Task, perform
 
@@ -164,15 +164,13 @@ def test_a_claim_of_a_notebook_runs_here(claims):
 
 def test_neighbours_stay_in_one_process():
     tasks = [Task(f"{f}.{i}", None, f, "fast", "", 0) for f in "abc" for i in range(3)]
-    waiting = _Waiting(tasks)
+    waiting = Waiting(tasks)
     first, second = waiting.next(None), waiting.next(None)
     assert (first.family, second.family) == ("a", "b")
     assert [waiting.next("a").id for _ in range(2)] == ["a.1", "a.2"]
     assert waiting.next("a").id == "c.0"  # a family that nobody has begun
     assert waiting.next("a").id in ("b.1", "c.1")  # then whichever has most left
-    waiting.again(first)
-    assert waiting.next("a") == first
-    assert len(waiting) == 3
+    assert [waiting.next("a") is None for _ in range(4)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])
@@ -187,6 +185,16 @@ def test_jobs_and_an_executor_are_two_answers_to_one_question(claims):
     with pytest.raises(ValueError, match="Executor, got int"):
         verify([claims["holds"]], executor=3)
     assert default_jobs() >= 1
+
+
+def test_a_script_without_a_guard_may_ask_for_processes(claims, tmp_path):
+    script = tmp_path / "script.py"
+    ask = "print([r.verdict.value for r in verify(['mine.py', 'my.holds', 'my.large'], jobs=2)])"
+    script.write_text(f"from theorykit import verify\n{ask}\n")
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['holds', 'error']\n"
 
 
 def test_ctrl_c_ends_the_processes(claims, tmp_path):

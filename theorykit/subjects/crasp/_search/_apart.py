@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from theorykit.subjects.crasp._search._bank import ClashError
 from theorykit.subjects.crasp._search._fragment import Fragment
+from theorykit.subjects.crasp._search._maker import level
 from theorykit.subjects.crasp._search._questions import Language, up_to
 from theorykit.subjects.crasp._search._sample import Sample, String
 from theorykit.subjects.crasp._search._space import Space
@@ -41,7 +42,7 @@ def _told(fragment: Fragment, alphabet: tuple[str, ...], x: String, y: String, s
     one, other = sample.node[x], sample.node[y]
     seed = 0
     while True:
-        space, told = Space(fragment, alphabet, sample, size, seed), []
+        space, told = Space(fragment, alphabet, sample, size, seed), list[bool]()
 
         def see(words, made, told=told) -> None:
             bits = [words[:, n // 64] >> n % 64 & 1 for n in (one, other)]
@@ -50,7 +51,7 @@ def _told(fragment: Fragment, alphabet: tuple[str, ...], x: String, y: String, s
 
         try:
             for n in range(size + 1):
-                space.level(n, see, keep=n < size)
+                level(space, n, see, keep=n < size)
                 if told:
                     return n - 1
                 if len(space.booleans) + len(space.counts) > ROWS:
@@ -61,20 +62,30 @@ def _told(fragment: Fragment, alphabet: tuple[str, ...], x: String, y: String, s
 
 
 def _pairs(asked: Language, fragment: Fragment, size: int) -> Iterator[tuple[String, String]]:
-    """Yield strings that look alike, one in the language and one not."""
-    words = up_to(asked.alphabet, 40)
+    """Yield strings that look alike, one in the language and one not.
+
+    They are powers of a word, one and the next, and powers of a word, then two symbols, then a run
+    of one symbol. Words with numbers of symbols that are in no simple proportion come first: what
+    compares counts is then settled before the two symbols, and stays so behind them.
+    """
     n = 4 + (size + 1) * max(1, *map(abs, fragment.constants))
-    for u in words[1:]:
+    for u in up_to(asked.alphabet, 40)[1:]:
         power = u * max(2, min(n, LONGEST // len(u)))
-        longer = power + u
-        if _differ(asked, power, longer):
-            yield power, longer
-    for u, v in itertools.product(words[1:], words):
-        times = max(2, min(n, LONGEST // (len(u) + len(v))))
+        if _differ(asked, power, power + u):
+            yield power, power + u
+    runs: list[String] = [(), *((s,) * min(n, 20) for s in asked.alphabet)]
+    for u, run in itertools.product(_generic(asked.alphabet), runs):
+        start = u * max(2, LONGEST // len(u))
         for a, b in itertools.combinations(asked.alphabet, 2):
-            x, y = (u * times + (s,) + v * times for s in (a, b))
+            x, y = ((*start, *two, *run) for two in ((a, b), (b, a)))
             if _differ(asked, x, y):
                 yield x, y
+
+
+def _generic(alphabet: tuple[str, ...]) -> Iterator[String]:
+    """Yield words with one, two, four, ... of the symbols, in any order."""
+    for order in itertools.islice(itertools.permutations(alphabet[:4]), 6):
+        yield tuple(s for k, s in enumerate(order) for _ in range(2**k))
 
 
 def _differ(asked: Language, x: String, y: String) -> bool:

@@ -102,7 +102,7 @@ class Bank:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def unknown(self, keys: Keys, depth: int) -> Numbers:
+    def unknown(self, keys: Keys, depth: int) -> Int[np.ndarray, " places"]:
         """Return the places of keys that are not known at a depth."""
         return np.flatnonzero(self.tables[depth].find(keys) < 0)
 

@@ -9,6 +9,9 @@ from theorykit.subjects.crasp._search._fragment import Fragment
 from theorykit.subjects.crasp._search._sample import String
 from theorykit.subjects.crasp._search._write import line, words
 
+BRIEF = 24
+"""Symbols of a string that is shown as it is, at most."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:
@@ -123,9 +126,26 @@ class Found:
 
 
 def shown(string: String) -> str:
-    """Return a string as text."""
-    apart = " " if any(len(s) > 1 for s in string) else ""
-    return apart.join(string) or "the empty string"
+    """Return a string as text, repeated parts of a long one as powers."""
+    apart = " " if any(len(s) > 1 for s in string) or len(string) > BRIEF else ""
+    return apart.join(_powers(string) if len(string) > BRIEF else string) or "the empty string"
+
+
+def _powers(string: String) -> list[str]:
+    found, k = list[str](), 0
+    while k < len(string):
+        size, times = 1, 1
+        for n in range(1, 13):
+            part, again = string[k : k + n], 1
+            while string[k + again * n : k + (again + 1) * n] == part:
+                again += 1
+            if again > 3 and again * n > size * times:
+                size, times = n, again
+        word = "".join(string[k : k + size])
+        power = f"^{times}" if times > 1 else ""
+        found.append(f"({word}){power}" if size > 1 else f"{word}{power}")
+        k += size * times
+    return found
 
 
 def _sentences(found: Found) -> list[str]:

@@ -1,6 +1,7 @@
 """The search: expressions by size on a few strings, and more strings where a program is wrong."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,33 +12,28 @@ from theorykit.subjects.crasp._parse import parse
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._search import _write
 from theorykit.subjects.crasp._search._apart import untold
+from theorykit.subjects.crasp._search._asked import Labelled, question
 from theorykit.subjects.crasp._search._bank import ClashError
 from theorykit.subjects.crasp._search._checkpoint import Checkpoint, digest
 from theorykit.subjects.crasp._search._cover import joined
-from theorykit.subjects.crasp._search._found import Found, Part, Traded
+from theorykit.subjects.crasp._search._found import Found, Part
 from theorykit.subjects.crasp._search._fragment import Fragment
+from theorykit.subjects.crasp._search._judge import Judge
+from theorykit.subjects.crasp._search._maker import level
+from theorykit.subjects.crasp._search._noise import noisy
 from theorykit.subjects.crasp._search._possible import impossible
-from theorykit.subjects.crasp._search._questions import Labelled, Language, Question, question
+from theorykit.subjects.crasp._search._questions import Language, Question
 from theorykit.subjects.crasp._search._sample import WORD, Sample, String
-from theorykit.subjects.crasp._search._seek import Goal, Tally
+from theorykit.subjects.crasp._search._seek import Goal
 from theorykit.subjects.crasp._search._space import Space, negated
-from theorykit.subjects.crasp._syntax import And, Boolean, Expression, Or
-
-ROWS = 2**24
-"""Behaviours that are held, at most: two to four GiB."""
+from theorykit.subjects.crasp._syntax import And, Boolean, Or
 
 JOINED = 400_000
 """Booleans of which conjunctions are looked for, at most: seconds."""
 
-ROUNDS = 8
-"""How many times strings are changed to find one on which a program is wrong."""
-
 WRONG, FEW = (40, 6), 20_000
 """Joined programs of one size that may be wrong before no more are tried there: of few Booleans,
 and of more than that."""
-
-NODES = 4096
-"""Positions of all labelled strings, at most, where labels may be wrong."""
 
 
 def search(
@@ -90,7 +86,7 @@ def search(
     if agree < 1:
         if not isinstance(asked, Labelled):
             raise ValueError("agree is for labelled strings; for a language it is 1.")
-        return _noisy(asked, fragment, most, agree)
+        return noisy(asked, fragment, most, agree)
     return _Search(asked, fragment, most, join, seed, folder, say).run()
 
 
@@ -110,33 +106,31 @@ class _Search:
         self.asked, self.fragment, self.most, self.join = asked, fragment, most, join
         self.say, self.keys = say, 0
         self.rng = np.random.default_rng(seed)
-        self.short = asked.short()
-        self.long = asked.long(self.rng)
-        self.tried = [*self.short, *self.long]
-        self.truths = asked.truths(self.tried)
+        self.judge = Judge(asked, self.rng)
         self.answers = {output: _Answer() for output in asked.outputs}
         self.strings = self.first()
         self.failed: dict[int, int] = {}
         self.space: Space | None = None
+        self.done = 0  # sizes that are kept
         header = dict(task=asked.name, alphabet=list(asked.alphabet), most=most, join=join)
-        header |= dict(seed=seed, truths=digest(self.truths)) | vars(fragment)
+        header |= dict(seed=seed, truths=digest(self.judge.truths)) | vars(fragment)
         header["local"] = [sorted(d) for d in fragment.local]
         self.checkpoint = Checkpoint(folder, header, most)
 
     def first(self) -> list[String]:
         """Return the strings to begin with: the shortest, and some right and wrong ones."""
-        strings, symbols = [s for s in self.short if len(s) <= 2], len(self.asked.alphabet)
+        strings, symbols = [s for s in self.judge.short if len(s) <= 2], len(self.asked.alphabet)
         strings = strings[: WORD // 2 if symbols < 6 else WORD]
-        near = [k for k, s in enumerate(self.short) if 3 <= len(s) <= 12]
+        near = [k for k, s in enumerate(self.judge.short) if 3 <= len(s) <= 12]
         for right in (1, 0) * 4:
-            fit = [k for k in near if (self.truths[k] == right).any()]
+            fit = [k for k in near if (self.judge.truths[k] == right).any()]
             if fit:
-                added = self.short[fit[int(self.rng.integers(len(fit)))]]
+                added = self.judge.short[fit[int(self.rng.integers(len(fit)))]]
                 if Sample([*strings, added]).size <= WORD - 8:
                     strings.append(added)
         return strings
 
-    # The loop --------------------------------------------------------------------------------
+    # The loop ----------------------------------------------------------------------------------
 
     def run(self) -> Found:
         try:
@@ -157,11 +151,14 @@ class _Search:
         try:
             self.checkpoint.restore(space, self.done)
             for size in range(space.sizes, self.most + 1):
-                goals = self.goals(sample, truths, size)
+                goals = self.goals(sample, truths)
                 if not goals:
                     return True
+                if space.too_large(size):
+                    self.say(f"{size} operations are too many for the time and memory there is")
+                    return True
                 keep = size < self.most
-                space.level(size, lambda words, made, g=goals: _show(g, words, made), keep)
+                level(space, size, functools.partial(_show, goals), keep)
                 self.say(self.line(size))
                 if self.settle(goals, size):
                     return self.again()
@@ -173,9 +170,6 @@ class _Search:
                     return True
                 if self.join and self.joins(sample, truths):
                     return self.again()
-                if len(space.booleans) + len(space.counts) > ROWS:
-                    self.say("what is held fills the memory that a search may take")
-                    return True
                 self.checkpoint.keep_level(space, size)
                 self.done = size + 1
                 self.checkpoint.keep(self.state(self.done))
@@ -189,7 +183,7 @@ class _Search:
         self.checkpoint.keep(self.state(0))
         return False
 
-    def goals(self, sample: Sample, truths: np.ndarray, size: int) -> dict[str, Goal]:
+    def goals(self, sample: Sample, truths: np.ndarray) -> dict[str, Goal]:
         """Return what is still to be found."""
         return {
             output: Goal(sample, truths[:, k])
@@ -236,58 +230,16 @@ class _Search:
         self.failed[space.sizes] = failed + wrong
         return wrong > 0
 
-    # The judge -------------------------------------------------------------------------------
-
     def right(self, output: str, e: Boolean) -> Program | None:
         """Return the program if it is right on all that is tried; else hold a string against it."""
         program = _write.program(self.asked.alphabet, {"L": e})
-        truth = self.truths[:, self.asked.outputs.index(output)]
-        wrong = np.flatnonzero((program.accepts(self.tried) != truth) & (truth >= 0))
-        string = self.tried[wrong[0]] if len(wrong) else self.hunted(program)
+        string = self.judge.against(program, output, len(self.strings))
         if string is None:
             return program
-        self.strings.append(self.shorter(program, string))
+        self.strings.append(string)
         return None
-
-    def hunted(self, program: Program) -> String | None:
-        """Return a string on which a program is wrong, among those near what it accepts.
-
-        A program that accepts too much is told by strings that few would think of; changing what
-        it accepts, and keeping what it still accepts, comes to them.
-        """
-        rng = np.random.default_rng(len(self.strings))
-        strings = self.long
-        for _ in range(ROUNDS):
-            strings = self.asked.near(strings, rng)
-            if not strings:
-                return None
-            accepted = program.accepts(strings)
-            wrong = np.flatnonzero(accepted != self.asked.truths(strings)[:, 0])
-            if len(wrong):
-                return strings[wrong[0]]
-            kept = [s for s, holds in zip(strings, accepted.tolist(), strict=True) if holds]
-            strings = (kept or strings) * (len(self.long) // max(len(kept), 1) + 1)
-            strings = strings[: len(self.long)]
-        return None
-
-    def shorter(self, program: Program, string: String) -> String:
-        """Return a string on which a program is wrong, with as much left out as can be."""
-        if not self.asked.everywhere:
-            return string
-        size = len(string) // 2
-        while size:
-            cuts = [string[:k] + string[k + size :] for k in range(len(string) - size + 1)]
-            truth = self.asked.truths(cuts)[:, 0]
-            wrong = np.flatnonzero(program.accepts(cuts) != truth)
-            if len(wrong):
-                string = cuts[wrong[0]]
-            else:
-                size //= 2
-        return string
 
     # What is kept, and what comes out ------------------------------------------------------------
-
-    done = 0
 
     def state(self, done: int) -> dict[str, Any]:
         answers = {
@@ -331,7 +283,7 @@ class _Search:
             program=program,
             compared=space.compared,
             distinct=len(space.booleans) + len(space.counts),
-            tried=asked.said(self.short, self.long),
+            tried=asked.said(self.judge.short, self.judge.long),
             strings=tuple(self.strings),
         )
         if program is not None or not isinstance(asked, Language):
@@ -350,69 +302,6 @@ def _show(goals: dict[str, Goal], words: np.ndarray, made: Any) -> None:
 
 def _together(asked: Question, parts: tuple[Part, ...]) -> Program:
     """Return one program with a definition for each output."""
-    outputs: dict[str, Boolean] = {}
-    for part in parts:
-        assert part.program is not None
-        name = _write.next_name(part.output, asked.outputs)
-        outputs[name] = _inlined(part.program)
+    outputs = {_write.next_name(p.output, asked.outputs): _write.inlined(p.program)
+               for p in parts if p.program is not None}  # fmt: skip
     return _write.program(asked.alphabet, outputs)
-
-
-def _inlined(program: Program) -> Boolean:
-    """Return the last definition with all names replaced by what they stand for."""
-    known: dict[str, Expression] = {}
-
-    def inline(e: Expression) -> Expression:
-        if hasattr(e, "name"):
-            return known[e.name]
-        parts = {k: inline(v) if isinstance(v, Expression) else v for k, v in vars(e).items()}
-        return type(e)(**parts)
-
-    for d in program.definitions:
-        known[d.name] = inline(d.expression)
-    return known[program.output]  # type: ignore[return-value]
-
-
-def _noisy(asked: Labelled, fragment: Fragment, most: int, agree: float) -> Found:
-    """Return the smallest program that gets a share of the labels right, and larger ones."""
-    sample = Sample(asked.strings)
-    if sample.size > NODES:
-        raise ValueError(
-            f"the labelled strings have {sample.size:,} prefixes, which is too many to search with "
-            f"errors; give strings with at most {NODES:,}."
-        )
-    yes, no = ([counts.get(s, 0) for s in sample.strings] for counts in (asked.yes, asked.no))
-    total = sum(yes) + sum(no)
-    keys, traded = 0, list[Traded]()
-    while True:
-        space, tally = Space(fragment, asked.alphabet, sample, most, keys), Tally(sample, yes, no)
-        traded = []
-        try:
-            for size in range(most + 1):
-                before = tally.errors
-                space.level(size, tally.see, keep=size < most)
-                if tally.errors < before and tally.made is not None:
-                    e = space.written(tally.made)
-                    e = negated(e) if tally.negate else e
-                    program = _write.program(asked.alphabet, {"L": e})
-                    traded.append(Traded(program, size, tally.errors))
-                if tally.errors == tally.floor:
-                    break
-            break
-        except ClashError:
-            keys += 1
-    enough = [t for t in traded if t.errors <= (1 - agree) * total + 1e-9]
-    part = Part("L", None, None, most)
-    if enough:
-        part = Part("L", enough[0].program, enough[0].operations, enough[0].operations - 1)
-    return Found(
-        name=asked.name,
-        fragment=fragment,
-        parts=(part,),
-        program=part.program,
-        compared=space.compared,
-        distinct=len(space.booleans) + len(space.counts),
-        tried=f"{total - enough[0].errors if enough else 0:,} of {total:,} labels",
-        strings=sample.strings,
-        traded=tuple(traded),
-    )

@@ -1,19 +1,15 @@
-"""What is asked: which strings are right, of a language, a task, or of labelled strings."""
+"""What is asked of a program: which strings are right."""
 
 import abc
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Int8
 
-from theorykit.common.arguments import as_alphabet, shown
-from theorykit.common.errors import explain
-from theorykit.networks.tasks import Algorithmic, RegularLanguage, Task
-from theorykit.subjects.crasp._program import Program
-from theorykit.subjects.crasp._refute import asked
+from theorykit.common.arguments import shown
+from theorykit.networks.tasks import RegularLanguage
 from theorykit.subjects.crasp._search._sample import String
 
 Truths = Int8[np.ndarray, "strings outputs"]
@@ -66,7 +62,7 @@ class Language(Question):
 
     def __init__(self, name: str, alphabet: Sequence[str], accepts: Callable[[Sequence[String]],
                  Any]):  # fmt: skip
-        self.name, self.alphabet, self._accepts = name, _few(tuple(alphabet)), accepts
+        self.name, self.alphabet, self._accepts = name, few(tuple(alphabet)), accepts
         self._known: dict[String, int] = {}
         strings = self.short()
         if not (self.truths(strings) == 1).any():
@@ -132,7 +128,7 @@ class Regular(Language):
                 f"{language.name} is the empty language, since no word matches "
                 f"{shown(language.pattern)}; a program for it is `false`."
             )
-        self.name, self.alphabet = language.name, _few(tuple(language.alphabet))
+        self.name, self.alphabet = language.name, few(tuple(language.alphabet))
         self._known = {}
         self._accepts = lambda strings: language.accepts(["".join(s) for s in strings])
         self._ends: list[np.ndarray] = [language.automaton.accept]
@@ -153,163 +149,6 @@ class Regular(Language):
             word.append(self.alphabet[chosen])
             state = int(automaton.follow[state, chosen])
         return tuple(word)
-
-
-class Labelled(Question):
-    """Strings with labels, which may contradict each other where noise is allowed.
-
-    **Fields:** `yes`, `no`: how often each string has either label.
-    """
-
-    def __init__(self, labels: Iterable[tuple[Sequence[str], Any]], alphabet: Any, noise: bool):
-        self.name, self.yes, self.no = "labelled strings", {}, {}  # type: str, dict, dict
-        for string, label in labels:
-            if not isinstance(label, bool | np.bool_ | int) or label not in (0, 1):
-                raise ValueError(f"the label of {shown(string)} is {shown(label)}, not True or "
-                                 "False.")  # fmt: skip
-            counts = self.yes if label else self.no
-            counts[tuple(string)] = counts.get(tuple(string), 0) + 1
-        both = [s for s in self.yes if s in self.no]
-        if both and not noise:
-            raise ValueError(
-                f"the labels contradict each other: {''.join(both[0])!r} is labelled True and "
-                "False; with agree=0.95, say, a twentieth of the labels may be wrong."
-            )
-        self.strings = sorted({**self.yes, **self.no}, key=len)
-        if not self.strings:
-            raise ValueError("no string is labelled; give some, as {string: True or False}.")
-        seen = sorted({symbol for s in self.strings for symbol in s})
-        self.alphabet = _few(tuple(seen or "a") if alphabet is None else as_alphabet(alphabet))
-        if unknown := [symbol for symbol in seen if symbol not in self.alphabet]:
-            raise ValueError(f"a labelled string has the symbol {unknown[0]!r}, which is not in "
-                             f"the alphabet {' '.join(self.alphabet)}.")  # fmt: skip
-
-    def truths(self, strings: Sequence[String]) -> Truths:
-        """Return the label that each string has more often, and -1 for others."""
-        known = lambda s: s in self.yes or s in self.no
-        label = lambda s: int(self.yes.get(s, 0) >= self.no.get(s, 0)) if known(s) else -1
-        return np.array([label(s) for s in strings], np.int8).reshape(-1, 1)
-
-    def short(self) -> list[String]:
-        """Return the labelled strings."""
-        return self.strings
-
-
-class Drawn(Question):
-    """A task that is known by what it draws: the target after each prefix that was seen."""
-
-    def __init__(self, task: Task, seed: int):
-        self.name = repr(task)
-        names = self._names(task)
-        self._targets: dict[String, str] = {}
-        seen: set[str] = set()
-        for x, target, weight in drawn(task, seed):
-            string = tuple(names(int(c)) for c in x)
-            seen.update(string)
-            ends = [len(x)] if target.ndim == 0 else range(1, len(x) + 1)
-            for end, goal, counts in zip(ends, target.reshape(-1), weight.reshape(-1),
-                                         strict=True):  # fmt: skip
-                if counts:
-                    self._hold(string[:end], names(int(goal)))
-        self.alphabet = tuple(sorted(seen, key=lambda s: (len(s), s)))
-        self.outputs = tuple(sorted(set(self._targets.values()), key=lambda s: (len(s), s)))
-        self._place = {name: k for k, name in enumerate(self.outputs)}
-
-    def _names(self, task: Task) -> Callable[[int], str]:
-        if isinstance(task, Algorithmic):
-            known = (*task.symbols, "SOS", "SEP", "EOS")
-            _few(known)
-            return lambda c: known[c]
-        _few(range(task.options.get("vocabulary") or 1))
-        return str
-
-    def _hold(self, prefix: String, goal: str) -> None:
-        known = self._targets.setdefault(prefix, goal)
-        if known != goal:
-            raise ValueError(
-                f"{self.name} is not a function of the prefix: after {' '.join(prefix)} it asks "
-                f"for {known} and, another time, for {goal}."
-            )
-
-    def truths(self, strings: Sequence[String]) -> Truths:
-        """Return which output each string asks for, where that was seen."""
-        found = np.full((len(strings), len(self.outputs)), -1, np.int8)
-        for row, string in zip(found, strings, strict=True):
-            if string in self._targets:
-                row[:] = 0
-                row[self._place[self._targets[string]]] = 1
-        return found
-
-    def short(self) -> list[String]:
-        """Return the prefixes that were seen."""
-        return sorted(self._targets, key=len)
-
-    def said(self, short: Sequence[String], long: Sequence[String]) -> str:
-        """Say on what a program was tried."""
-        return f"{len(short):,} prefixes that the task drew, of up to {len(short[-1])} symbols"
-
-
-def question(task: Any, alphabet: Any, noise: bool, seed: int) -> Question:
-    """Return what is asked by a task, in any of its forms."""
-    if isinstance(task, RegularLanguage):
-        return Regular(task)
-    if isinstance(task, Task):
-        return Drawn(task, seed)
-    if isinstance(task, Program):
-        accepts = lambda strings: task.accepts(list(strings))
-        return Language("the program's language", task.alphabet, accepts)
-    if isinstance(task, Mapping):
-        return Labelled(task.items(), alphabet, noise)
-    if isinstance(task, Iterable) and not isinstance(task, str):
-        pairs = list(task)
-        wrong = [p for p in pairs if not isinstance(p, tuple) or len(p) != 2]
-        if wrong:
-            raise ValueError(f"labelled strings are pairs of a string and a label, not "
-                             f"{shown(wrong[0])}.")  # fmt: skip
-        return Labelled(pairs, alphabet, noise)
-    if not callable(task):
-        raise ValueError(
-            "a task is a function of a string, a RegularLanguage, a task, a Program, or labelled "
-            f"strings, not {shown(task)}."
-        )
-    if alphabet is None:
-        raise ValueError('a function of a string needs an alphabet, such as alphabet="ab".')
-    symbols = as_alphabet(alphabet)
-    text = all(len(s) == 1 for s in symbols)
-    answer = lambda strings: [asked(task, "".join(s) if text else s) for s in strings]
-    return Language(getattr(task, "__name__", "the task"), symbols, answer)
-
-
-def drawn(task: Task, seed: int) -> Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield tokens, targets and weights of examples of short and of some longer lengths."""
-    lengths = [n for n in range(task.smallest, task.smallest + 9) if has(task, n)]
-    lengths += [n for n in (16, 32, 64) if n > task.smallest + 9 and has(task, n)]
-    if not lengths:
-        raise ValueError(f"{task!r} has no examples of up to 64 symbols.")
-    for n in lengths:
-        keys = jax.random.split(jax.random.key(seed + n), 256 if n < 12 else 64)
-        try:
-            made = jax.jit(jax.vmap(lambda key, n=n: task.sample(key, n)))(keys)
-        except Exception as error:
-            said = explain(error)
-            raise ValueError(f"the sampler of {task!r} fails at length {n}: {said}.") from error
-        if isinstance(made.x, tuple) or made.x.ndim != 2 or made.x.dtype.kind not in "iu":
-            raise ValueError(f"{task!r} has no symbols as inputs, so there is nothing that a "
-                             "program could read.")  # fmt: skip
-        if made.target.dtype.kind not in "iu" or made.target.ndim > 2:
-            raise ValueError(f"{task!r} asks for numbers and not for symbols, which a program "
-                             "cannot answer.")  # fmt: skip
-        parts = [np.asarray(part) for part in (made.x, made.target, made.weight)]
-        yield from zip(*parts, strict=True)
-
-
-def has(task: Task, length: int) -> bool:
-    """Return whether a task has examples of a length."""
-    try:
-        task.check(length)
-    except ValueError:
-        return False
-    return True
 
 
 def changed(string: String, symbols: Sequence[str], rng: np.random.Generator) -> String:
@@ -340,7 +179,11 @@ def up_to(alphabet: Sequence[str], most: int) -> list[String]:
     raise AssertionError  # unreachable
 
 
-def _few(symbols: Sequence[Any]) -> Any:
+def few(symbols: Sequence[Any]) -> Any:
+    """Return symbols.
+
+    **Raises:** `ValueError` if there are too many.
+    """
     if len(symbols) > SYMBOLS:
         raise ValueError(
             f"an alphabet of {len(symbols):,} symbols is too large to search; take an instance of "

@@ -31,7 +31,7 @@ class Goal:
         for negate, wrong in ((False, differ), (True, differ ^ self.care)):
             right = ~wrong.any(1)
             if right.any():
-                self.made, self.negate = made(right.argmax()[None])[0], negate
+                self.made, self.negate = made(np.flatnonzero(right)[:1])[0], negate
                 return
 
 
@@ -63,4 +63,4 @@ class Tally:
         for negate, errors in ((False, wrong), (True, self.total - wrong)):
             if len(errors) and errors.min() + self.floor < self.errors:
                 self.errors = int(errors.min()) + self.floor
-                self.made, self.negate = made(errors.argmin()[None])[0], negate
+                self.made, self.negate = made(np.flatnonzero(errors == errors.min())[:1])[0], negate

@@ -48,6 +48,21 @@ def program(alphabet: Sequence[str], outputs: Mapping[str, Boolean]) -> Program:
     return Program(tuple(alphabet), tuple(lines))
 
 
+def inlined(program: Program) -> Boolean:
+    """Return the last definition with all names replaced by what they stand for."""
+    known: dict[str, Expression] = {}
+
+    def inline(e: Expression) -> Expression:
+        if hasattr(e, "name"):
+            return known[e.name]
+        parts = {k: inline(v) if isinstance(v, Expression) else v for k, v in vars(e).items()}
+        return type(e)(**parts)
+
+    for d in program.definitions:
+        known[d.name] = inline(d.expression)
+    return known[program.output]  # type: ignore[return-value]
+
+
 def next_name(output: str, known: Sequence[str]) -> str:
     """Return the name of the definition for an output of a task."""
     if re.fullmatch(r"\w+", output, re.ASCII):

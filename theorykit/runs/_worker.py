@@ -1,0 +1,67 @@
+"""What a process does that runs claims for another: tasks come in, results go out.
+
+It is started by `_processes`, and not by `multiprocessing`, which would run the script of whoever
+called `verify` once more in each process. Its standard input and output are the two ways; what
+claims print goes to standard error.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import IO, Any
+
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from theorykit.runs._worker import serve; serve(int(sys.argv[2]))"
+)
+
+
+def serve(most_memory: int) -> None:
+    """Run the claims that come in, until no more do; 0 is no bound on the memory."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, tasks.put), daemon=True).start()
+    if most_memory:
+        _bound(most_memory)
+    from theorykit.runs._places import Failure
+    from theorykit.runs._task import Mismatch, Seldom, let_go, perform
+
+    def say(what: Any) -> None:
+        pickle.dump(what, out)
+        out.flush()
+
+    while True:
+        task, start = tasks.get(), time.monotonic()
+        try:
+            said: Any = perform(task, Seldom(say))
+        except Mismatch as error:
+            said = error
+        except BaseException as error:
+            said = Failure(str(error) or type(error).__name__, time.monotonic() - start)
+        say(said)
+        let_go()
+
+
+def _read(source: IO[bytes], put: Callable[[Any], None]) -> None:
+    """Hand on what comes in; where no more can come, nobody waits for this process."""
+    while True:
+        try:
+            put(pickle.load(source))
+        except Exception:
+            os._exit(0)
+
+
+def _bound(most_memory: int) -> None:
+    """Keep this process within its memory, where the system can."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (most_memory, most_memory))
