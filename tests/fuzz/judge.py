@@ -172,9 +172,9 @@ def excluded(given, example, annotation) -> bool:
 def aliens(value) -> set[type]:
     """Return the kinds of things other than numbers that a value is, or has in its lists."""
     if isinstance(value, jax.Array | np.ndarray | np.generic):
-        if value.dtype.kind == "f" and (np.asarray(value) % 1 != 0).any():
-            return {float}
-        return {str} if value.dtype.kind in "US" else set()
+        if jax.numpy.issubdtype(value.dtype, np.floating):
+            return {float} if (np.asarray(value) % 1 != 0).any() else set()
+        return {str} if jax.numpy.issubdtype(value.dtype, np.character) else set()
     found = {kind for kind in ALIEN if isinstance(value, kind)}
     if type(value) is object:
         found.add(object)
