@@ -171,8 +171,10 @@ def excluded(given, example, annotation) -> bool:
 
 def aliens(value) -> set[type]:
     """Return the kinds of things other than numbers that a value is, or has in its lists."""
-    if isinstance(value, np.ndarray | np.generic):
-        return {str} if value.dtype.kind in "US" else set()
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if jax.numpy.issubdtype(value.dtype, np.floating):
+            return {float} if (np.asarray(value) % 1 != 0).any() else set()
+        return {str} if jax.numpy.issubdtype(value.dtype, np.character) else set()
     found = {kind for kind in ALIEN if isinstance(value, kind)}
     if type(value) is object:
         found.add(object)
