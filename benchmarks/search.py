@@ -2,15 +2,16 @@
 
     python benchmarks/search.py [--most 7] [--size 8] [LANGUAGE ...]
 
-`sizes`: all expressions over a and b on a few strings, size by size up to `size`: how many are
-compared, how many behaviours there are in all, seconds of processors for this size, and the most
-memory so far.
+`sizes`: a search that finds nothing, size by size: how many expressions were compared so far, how
+many behaviours there are, seconds of processors for this size, and the most memory so far.
 `languages`: each language of Table 2, or each that is named, up to `most` operations in full and
-joined beyond, without positions, and with those that it needs if it needs some; `busy` are seconds
-of processors, `seconds` those of the clock. A language that is not found is a row like the others.
+joined beyond, with `Fragment()`, and with positions or a constant if it needs some; `busy` are
+seconds of processors, `seconds` those of the clock. A language that is not found is a row like the
+others.
 """
 
 import argparse
+import re
 import resource
 import sys
 import time
@@ -19,18 +20,15 @@ from _timing import report
 
 from theorykit.networks.tasks import LANGUAGES
 from theorykit.subjects import crasp
-from theorykit.subjects.crasp._search._maker import level
-from theorykit.subjects.crasp._search._questions import up_to
-from theorykit.subjects.crasp._search._sample import Sample
-from theorykit.subjects.crasp._search._space import Space
 
-POSITIONS = {
+MORE = {
     "tomita4": crasp.Fragment(local=(1, 2)),
     "aa_star": crasp.Fragment(periodic=(2,)),
     "aaaa_star": crasp.Fragment(periodic=(4,)),
     "abab_star": crasp.Fragment(periodic=(2, 4)),
+    **{f"d{n}": crasp.Fragment(constants=(0, 1, n)) for n in (3, 4, 12)},
 }
-"""The positions that the languages need which have no program without."""
+"""What some languages need beyond `Fragment()`: positions, or a larger constant."""
 
 
 def memory() -> float:
@@ -40,20 +38,25 @@ def memory() -> float:
 
 
 def sizes(size: int) -> list[dict]:
-    """Time each size on the 63 strings of up to 5 symbols."""
-    space, rows = Space(crasp.Fragment(), "ab", Sample(up_to("ab", 63)), size), []
-    for n in range(size + 1):
-        compared, start = space.compared, time.process_time()
-        level(space, n, lambda words, made: None)
-        seconds = time.process_time() - start
-        behaviours = len(space.booleans) + len(space.counts)
+    """Time each size of a search that finds nothing, PARITY without positions."""
+    rows: list[dict] = []
+
+    def say(line: str) -> None:
+        n, compared, behaviours = (
+            int(m.replace(",", "")) for m in re.findall(r"[\d,]*\d", line)[:3]
+        )
+        del rows[n:]  # there was a string more, and all began again
+        busy = time.process_time()
         rows.append(
-            dict(operations=n, compared=space.compared - compared, behaviours=behaviours,
-                 seconds=seconds, per_second=(space.compared - compared) / seconds,
-                 gib=memory())
-        )  # fmt: skip
-        print(rows[-1], file=sys.stderr, flush=True)
-    return rows
+            dict(operations=n, compared=compared, behaviours=behaviours, until=busy, gib=memory())
+        )
+
+    crasp.search(LANGUAGES["parity"], most=size + 1, join=False, say=say)
+    for row, last in reversed(list(zip(rows[1:], rows, strict=False))):
+        row["busy"] = row["until"] - last["until"]
+        row["per_second"] = (row["compared"] - last["compared"]) / row["busy"]
+        row["new_per_second"] = (row["behaviours"] - last["behaviours"]) / row["busy"]
+    return rows[1:-1]  # of the last size nothing is kept
 
 
 def languages(names: list[str], most: int) -> list[dict]:
@@ -61,8 +64,8 @@ def languages(names: list[str], most: int) -> list[dict]:
     rows = []
     for name in names:
         fragments = [crasp.Fragment()]
-        if name in POSITIONS:
-            fragments.append(POSITIONS[name])
+        if name in MORE:
+            fragments.append(MORE[name])
         for fragment in fragments:
             start, busy = time.perf_counter(), time.process_time()
             found = crasp.search(LANGUAGES[name], fragment, most=most)

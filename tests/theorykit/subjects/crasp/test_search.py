@@ -9,6 +9,8 @@ import pytest
 
 from theorykit.networks.tasks import LANGUAGES, BinaryMajority, RegularLanguage, Sample
 from theorykit.subjects import crasp
+from theorykit.subjects.crasp._search._asked import question
+from theorykit.subjects.crasp._search._possible import impossible
 
 ab = crasp.Fragment(constants=(0, 1))
 
@@ -74,6 +76,13 @@ def test_there_is_no_program_without_positions(name):
     assert "no program of at most 5 operations" in str(found)
     with pytest.raises(ValueError, match="no program was found"):
         found.compile()
+
+
+@pytest.mark.parametrize("row", crasp.table(2), ids=lambda row: row["task"])
+def test_reasons_agree_with_table_2(row):
+    reason = impossible(question(LANGUAGES[row["task"]], None, False, 0), crasp.Fragment()) or ""
+    assert "no program at all" not in reason or row["positions"] == "no"
+    assert not reason or row["no_positions"] == "no"
 
 
 def test_a_task_has_a_program_for_each_output():
