@@ -12,7 +12,8 @@ from theorykit.checks.domains import inputs, interval
 from theorykit.claims import claim
 from theorykit.runs._fingerprint import _without_a_file
 from theorykit.runs._replay import Replay
-from theorykit.runs._runner import _Seldom, run_claims
+from theorykit.runs._runner import run_claims
+from theorykit.runs._task import Seldom
 
 
 def claims(count):
@@ -29,9 +30,10 @@ def claims(count):
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 9])
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_every_claim_has_one_result_and_then_it_ends(registry, count, at_a_time):
+def test_every_claim_has_one_result_and_then_it_ends(registry, monkeypatch, count, at_a_time):
+    monkeypatch.setattr("theorykit.runs._runner.AT_A_TIME", at_a_time)
     some, kept = claims(count), []
-    run = lambda: run_claims(some, {}, 0, None, kept.append, at_a_time=at_a_time)
+    run = lambda: run_claims(some, {}, 0, None, kept.append)
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(timeout=60)
@@ -42,10 +44,10 @@ def test_every_claim_has_one_result_and_then_it_ends(registry, count, at_a_time)
 def test_progress_is_handed_on_five_times_a_second_at_most(monkeypatch):
     said, clock = [], iter([0.0, 0.1, 0.19, 0.21, 0.3, 0.4, 0.42, 5.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    report = _Seldom("mine", said.append)
+    report = Seldom(said.append)
     for share in range(8):
         report(share)
-    assert said == [("mine", 0.0), ("mine", 3.0), ("mine", 6.0), ("mine", 7.0)]
+    assert said == [0.0, 3.0, 6.0, 7.0]
 
 
 @pytest.mark.parametrize(
