@@ -167,7 +167,7 @@ BAD = [
     (lambda: crasp.search(Failing()), "the disk is full"),
     (lambda: crasp.search(Undecided()), "not a function of the prefix"),
     (lambda: crasp.Fragment(local=((),)), "needs one or more"),
-    (lambda: crasp.Fragment(constants="ab"), "several numbers"),
+    (lambda: crasp.Fragment(constants="ab"), "constants is a list of integers"),
     (lambda: crasp.Fragment(periodic=(1,)), "a modulus"),
 ]  # fmt: skip
 
