@@ -20,6 +20,15 @@ import jaxtyping
 import pytest
 
 try:
+    import hypothesis
+
+    # How long an example takes says how busy the machine is.
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
+except ImportError:  # where only what users install is there
+    pass
+
+try:
     from beartype import BeartypeConf
     from beartype.door import is_bearable
 

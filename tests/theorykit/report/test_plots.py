@@ -3,11 +3,12 @@ import itertools
 import math
 from xml.etree import ElementTree as xml
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from theorykit.report import Entry
-from theorykit.report._plots import _ticks, plot, resolutions, strip
+from theorykit.report._plots import _decades, _ticks, plot, resolutions, strip
 from theorykit.results import Curve, Fit, Interval, Tightness, of_bound, of_identity
 
 from .conftest import result
@@ -238,3 +239,20 @@ def test_every_bound_has_its_dot():
     dots = [n for n in root.iter() if n.get("class", "").startswith("dot")]
     assert [d.get("class") for d in dots] == ["dot refuted", "dot holds"]
     assert float(dots[0].get("cx")) > float(dots[1].get("cx"))
+
+
+def test_ticks_are_round_numbers():
+    ends = itertools.product(range(10), range(10, 100))
+    found = [_ticks(low / 10, (low + width) / 10) for low, width in ends]
+    steps = [ticks[1] - ticks[0] for ticks in found]
+    mantissas = {round(step / 10 ** math.floor(math.log10(step)), 9) for step in steps}
+    assert mantissas <= {1, 2, 5}
+    assert _ticks(0.05, 0.11) == pytest.approx([0.06, 0.08, 0.1])
+
+
+def test_decades_are_whole_where_two_are_seen_and_ones_twos_and_fives_else():
+    assert _decades(-0.1, 2.5) == [0, 1, 2]
+    assert _decades(0, 12) == [0, 3, 6, 9, 12]
+    logarithms = [math.log10(v) for v in (0.5, 1, 2, 5)]
+    assert _decades(-0.5, 0.8) == pytest.approx(logarithms)
+    assert _decades(-0.9, -0.1) == pytest.approx([math.log10(0.2), math.log10(0.5)])

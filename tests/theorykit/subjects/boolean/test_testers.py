@@ -154,3 +154,16 @@ def test_what_takes_too_long_is_refused(call, says):
     with pytest.raises(ValueError, match=r"\.$") as error:
         call(boolean.parity(60))
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize("test", [boolean.has_degree, boolean.has_sparsity])
+def test_what_is_refused_as_too_much_is_what_is_asked(costs, test):
+    asked = []
+
+    def f(x):
+        asked.append(x.size)
+        return x[:, 0].astype(float)
+
+    _, counts = costs(lambda: test(f, 40, 2))
+    assert sum(asked) <= max(counts) <= 2 * sum(asked)
+    assert max(counts) % 40 == 0

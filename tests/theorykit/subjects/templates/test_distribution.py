@@ -140,3 +140,9 @@ def test_with_cls_every_template_ends_with_it():
 def test_a_choice_is_a_pair(choice):
     with pytest.raises(ValueError, match=r"a choice is a pair \(probability, map\), got"):
         diversity({"α": [choice]})
+
+
+def test_a_sample_is_refused_by_the_symbols_that_it_holds(costs):
+    d = Distribution(families.aba_abb(), symbols=9)
+    made, counts = costs(lambda: d.sample(jax.random.key(0), 50).x)
+    assert counts == [made]
