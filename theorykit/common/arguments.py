@@ -243,8 +243,11 @@ def approximately(count: int) -> str:
     """Return a whole number of any size in a few digits."""
     if count < 10**6:
         return f"{count:,}"
-    digits = math.floor(math.log10(count))
-    return f"{count // 10 ** (digits - 1) / 10:.1f}e{digits}"
+    digits = (count.bit_length() - 1) * 30102 // 100_000  # by whole numbers, which stay exact
+    while 10 ** (digits + 1) <= count:
+        digits += 1
+    leading = count // 10 ** (digits - 1)
+    return f"{leading // 10}.{leading % 10}e{digits}"
 
 
 def shown(value: Any) -> str:
