@@ -86,7 +86,8 @@ def _verify(
 ) -> int:
     """Try to break claims; exit 0 if every verdict is the recorded one, 1 if any moved."""
     writable(json_file)
-    os.environ.update({**ONE_THREAD, **os.environ})
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     if cache:
         keep_compiled()
     claims = select(names or [], tier)

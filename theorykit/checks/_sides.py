@@ -20,6 +20,7 @@ from theorykit.results import Witness
 Side = Callable[..., Any]
 
 NOTHING = Inputs({}, {})
+"""The domain of a claim without arguments."""
 
 ASKED = (
     ("tol", at_least_0),
@@ -29,7 +30,6 @@ ASKED = (
     ("traceable", flag),
 )
 """The numbers of a check of two sides, and what looks at each."""
-"""The domain of a claim without arguments."""
 
 NOWHERE = "no point that was tried is within the premise, so nothing was checked."
 

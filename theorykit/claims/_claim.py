@@ -99,12 +99,12 @@ class Claim:
         start = time.perf_counter()
         found = attempt(self.id, self.build, self.place, seed, progress, self.home)
         verdict, note = found.weighed()
-        outcome = self._signed(found.resolved())
-        seconds = time.perf_counter() - start
         fallen = verdict == Verdict.refuted
-        result = self._result(outcome, verdict, note, seconds)
-        return dataclasses.replace(
-            result,
+        return self._result(
+            outcome=self._signed(found.resolved()),
+            verdict=verdict,
+            note=note,
+            seconds=time.perf_counter() - start,
             control=found.control,
             check=found.tried,
             falls=self.falls if fallen else None,
@@ -114,21 +114,20 @@ class Claim:
 
     def failed(self, note: str, seconds: float = 0.0) -> Result:
         """Return the result, an error, of a run that came to no end."""
-        return self._result(Outcome(Verdict.error, note=note), Verdict.error, note, seconds)
+        outcome = Outcome(Verdict.error, note=note)
+        return self._result(
+            outcome=outcome, verdict=Verdict.error, note=note, seconds=seconds, control=None
+        )
 
-    def _result(self, outcome: Outcome, verdict: Verdict, note: str, seconds: float) -> Result:
+    def _result(self, **found: Any) -> Result:
         return Result(
             id=self.id,
             paper=self.paper,
             ref=self.ref,
             statement=self.statement,
             expected=self.expect,
-            verdict=verdict,
-            control=None,
-            outcome=outcome,
-            note=note,
-            seconds=seconds,
             mathematics=self.mathematics,
+            **found,
         )
 
     def _signed(self, outcome: Outcome) -> Outcome:

@@ -5,7 +5,6 @@ claim is said, from any thread. `close` starts nothing more. Another place is `P
 """
 
 import concurrent.futures
-import contextlib
 import dataclasses
 import functools
 import queue
@@ -105,11 +104,12 @@ class Elsewhere:
         future.add_done_callback(lambda done: self._done(done, task, say, tries))
 
     def _done(self, future: concurrent.futures.Future, task: Task, say: Said, tries: int) -> None:
-        if self._closed or future.cancelled():
+        if self._closed:
             return
-        error: BaseException | None = None
-        with contextlib.suppress(concurrent.futures.CancelledError):
-            error = future.exception()
+        if future.cancelled():
+            say(task.id, Failure("The executor cancelled it."))
+            return
+        error = future.exception()
         if error is None:
             say(task.id, future.result())
         elif isinstance(error, Mismatch):

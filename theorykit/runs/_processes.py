@@ -86,7 +86,7 @@ class Processes:
     def close(self) -> None:
         """End what runs."""
         self._stopped = True
-        for process in list(self._running.values()):
+        for process in self._running.copy().values():
             process.end()
 
     def _work(self, number: int, waiting: "Waiting", say: Said) -> None:
@@ -94,18 +94,27 @@ class Processes:
         family: str | None = None
         while not self._stopped and (task := waiting.next(family)) is not None:
             family = task.family
-            for tried in range(1, TRIES + 1):
-                if number not in self._running:
-                    self._running[number] = _Process(self.most_memory)
-                why = self._running[number].run(task, say, self.longest[task.tier])
-                if self._stopped or not why:
-                    break
-                seconds = self._running.pop(number).end()
-                if tried == TRIES:
-                    say(task.id, Failure(why, seconds))
+            try:
+                self._try(number, task, say)
+            except OSError as error:  # the system starts no further process
+                say(task.id, error)
+                break
         process = self._running.pop(number, None)
         if process is not None:
             process.end()
+
+    def _try(self, number: int, task: Task, say: Said) -> None:
+        for tried in range(1, TRIES + 1):
+            if number not in self._running:
+                self._running[number] = _Process(self.most_memory)
+            if self._stopped:
+                return
+            why = self._running[number].run(task, say, self.longest[task.tier])
+            if self._stopped or not why:
+                return
+            seconds = self._running.pop(number).end()
+            if tried == TRIES:
+                say(task.id, Failure(why, seconds))
 
 
 class _Process:
@@ -152,7 +161,8 @@ class _Process:
     def end(self) -> float:
         """End it, and return the seconds since its last claim began."""
         self._child.kill()
-        self._child.wait()
+        with contextlib.suppress(OSError), self._child:  # which closes its pipes, and waits
+            pass
         return time.monotonic() - self._began
 
 

@@ -133,6 +133,29 @@ def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
         verify([claims["holds"]], executor=executor)
 
 
+class Cancelling(concurrent.futures.Executor):
+    """Takes claims, and gives them up."""
+
+    def submit(self, function, *args):
+        future = concurrent.futures.Future()
+        future.cancel()
+        return future
+
+
+def test_what_an_executor_gives_up_is_an_error(claims):
+    (found,) = verify([claims["holds"]], executor=Cancelling())
+    assert (found.verdict, found.note) == (Verdict.error, "The executor cancelled it.")
+
+
+def test_a_system_that_starts_no_process_ends_the_run(claims, monkeypatch):
+    def full(*_):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("theorykit.runs._processes._Process", full)
+    with pytest.raises(OSError, match="temporarily unavailable"):
+        verify([claims["holds"], claims["large"]], jobs=2)
+
+
 class Dying(concurrent.futures.Executor):
     """Loses its worker the first `times` times."""
 
