@@ -20,6 +20,14 @@ def test_exact_powers():
     assert str(exponents.Exponent(-1, -2, 0)) == "-1.000 [-2.000, 0.000]"
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_the_unit_of_the_sizes_does_not_matter(unit):
+    values = 3 * SIZES**-1.5
+    fitted, same = (exponents.exact(sizes, values) for sizes in (SIZES, unit * SIZES))
+    np.testing.assert_allclose([same.value, same.low, same.high],
+                               [fitted.value, fitted.low, fitted.high], rtol=1e-12)  # fmt: skip
+
+
 def test_an_interval_without_noise_spans_the_slopes_between_neighbours():
     fitted = exponents.exact(SIZES, [8, 8, 4, 1])
     np.testing.assert_allclose([fitted.low, fitted.high], [-2, 0], atol=1e-12)

@@ -23,12 +23,12 @@ def network(width: int, depth: int, heads: int = 4, **more: Any) -> dict[str, An
     return dict(width=width, depth=depth, heads=heads, **layers, **more)
 
 
-def on_graphs(task: Task) -> dict[str, Adaptation]:
-    """Return the plans of a task on graphs, by size."""
+def on_graphs(task: Task, lengths: tuple[int, ...], later: int) -> dict[str, Adaptation]:
+    """Return the plans of a task on graphs, by size: what is tried at the size "cpu" differs."""
     return {
         "cpu": Adaptation(
-            task, network(64, 3, mlp_width=128), 8, (12, 14, 16), batch=128, seeds=5, steps=4_000,
-            later=3_000, threshold=0.6, metric="exact", every_later=10, judged=512,
+            task, network(64, 3, mlp_width=128), 8, lengths, batch=128, seeds=5, steps=4_000,
+            later=later, threshold=0.6, metric="exact", every_later=10, judged=512,
         ),
         "paper": Adaptation(
             task, network(128, 4), 16, (20, 24, 32, 48, 64), batch=1024, seeds=5, steps=100_000,
@@ -60,8 +60,8 @@ PLANS: dict[str, dict[str, Adaptation]] = {
             batch=512, seeds=5, steps=50_000, later=20_000, threshold=0.95, every_later=1,
         ),
     },
-    "spp": on_graphs(ShortestPath(ties="all")),
-    "mincut": on_graphs(MinCut()),
+    "spp": on_graphs(ShortestPath(ties="all"), (12, 14, 16), 3_000),
+    "mincut": on_graphs(MinCut(), (10, 12, 14), 6_000),
 }  # fmt: skip
 """Each experiment's plans, small and as printed."""
 
