@@ -61,9 +61,9 @@ def monte_carlo(
     **Raises:** `ValueError` for a network that is neither, or that fails on an input; `draws` or
     `replicates` below 1, another name in `get`, NaN or infinity in an input.
     """
-    pair = isinstance(network, tuple | list)
-    members = network[:2] if pair else (network,)
-    if len(members) != 1 + pair or not all(map(callable, members)):
+    pair: Any = network if isinstance(network, tuple | list) else None
+    members = (network,) if pair is None else tuple(pair[:2])
+    if len(members) < (1 if pair is None else 2) or not all(map(callable, members)):
         raise ValueError(
             "network is a function of nnx.Rngs that returns an nnx.Module, or a pair (init_fn, "
             f"apply_fn) of functions, got {shown(network)}"
@@ -74,7 +74,7 @@ def monte_carlo(
     sides = [checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     if block is not None:
         block = min(size("block", block), max(map(len, sides)))
-    one = functools.partial(_one, tuple(members), get, block)
+    one = functools.partial(_one, members, get, block)
     dtype = _dtype(one, key, sides)
     replicate = jax.jit(functools.partial(_mean, one))
     found: Moments | None = None

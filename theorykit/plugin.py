@@ -162,4 +162,4 @@ class Keeper:
 
 def results_of(report: pytest.TestReport) -> Iterator[dict[str, Any]]:
     """Yield what a report carries: a fingerprint, a result, and what was asked for."""
-    return (json.loads(value) for name, value in report.user_properties if name == KEPT)
+    return (json.loads(str(value)) for name, value in report.user_properties if name == KEPT)

@@ -73,7 +73,7 @@ def test_a_moved_verdict_fails_with_what_the_command_line_prints(suite):
     done = suite("test_mine.py::mine.false")
     assert done.returncode == 1
     assert "mine.false is refuted, and holds was expected." in done.stdout
-    assert "n = 2" in done.stdout
+    assert "member = 2" in done.stdout
     assert "1 claim: 1 refuted; 1 moved from the recorded verdict." in done.stdout
 
 
