@@ -12,12 +12,16 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test slow fuzz evidence docs setup lint types pytest oldest browser clean
+.PHONY: verify test slow fuzz evidence bare docs setup lint types pytest oldest browser clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
 
 test: lint types pytest oldest
+
+# The wheel in an empty environment, as a user gets it.
+bare: $(UV)
+	UV=$(abspath $(UV)) tests/bare.sh
 
 docs: $(UV)
 	@$(UV) sync --quiet --group docs

@@ -60,12 +60,12 @@ def empirical(
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
     block below 1, unknown names, a group that is no string.
     """
-    apply, weights, rest = _parts(network)
+    apply, weights, rest = parts(network)
     get = wanted(get)
     one_of("outputs", outputs, ("trace", "full"))
     if not isinstance(groups, bool | None):
         function("groups", groups, "True, or a function of a parameter's path")
-    sides = [_checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
+    sides = [checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     symbols: Any = getattr(network, "vocabulary", None)
     for x in sides if symbols is not None else []:
         if known(x) and not (x.min() >= 0 and x.max() < symbols):
@@ -79,9 +79,9 @@ def empirical(
         hash(apply)
         run: Any = _compiled
     except TypeError:  # a network that keeps something unhashable is compiled anew in every call
-        run = _kernels
-    nngp, parts = run(apply, tuple(names), get, outputs, block, weights, rest, *sides)
-    return Kernel(nngp=nngp, ntk=parts if groups or parts is None else parts[""])
+        run = kernels_of
+    nngp, ntk = run(apply, tuple(names), get, outputs, block, weights, rest, *sides)
+    return Kernel(nngp=nngp, ntk=ntk if groups or ntk is None else ntk[""])
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class _Plain:
         return self.apply(weights, x)
 
 
-def _parts(network: Any) -> tuple[Callable, PyTree, PyTree]:
+def parts(network: Any) -> tuple[Callable, PyTree, PyTree]:
     """Return a network as a function, its parameters, and what else it holds."""
     from flax import linen, nnx
 
@@ -142,7 +142,7 @@ def _parts(network: Any) -> tuple[Callable, PyTree, PyTree]:
     )
 
 
-def _kernels(network, names, get, outputs, block, weights, rest, x1, x2=None):
+def kernels_of(network, names, get, outputs, block, weights, rest, x1, x2=None):
     """Return the NNGP and the NTK of every group, or None for what is not asked for."""
     apply = lambda weights, x: _table(network(weights, rest, x), outputs)
     sides = [x1] if x2 is None else [x1, x2]
@@ -168,10 +168,14 @@ def _wide(a: Float[Array, "..."]) -> Float[Array, "..."]:
     return a.astype(computed(a.dtype))
 
 
-_compiled = jax.jit(_kernels, static_argnums=(0, 1, 2, 3, 4))
+_compiled = jax.jit(kernels_of, static_argnums=(0, 1, 2, 3, 4))
 
 
-def _checked(name: str, x: Any) -> Any:
+def checked(name: str, x: Any) -> Any:
+    """Return inputs as an array.
+
+    **Raises:** `ValueError` for no inputs, NaN or infinity.
+    """
     x = as_array(name, x)
     if x.ndim < 1 or len(x) == 0:
         raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")

@@ -1,106 +1,137 @@
 """Kernels of any network, estimated from networks of finite width."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PyTree
+import numpy as np
+from jaxtyping import Array, ArrayLike, Shaped
 
-from theorykit.common.arguments import as_array, shown, size
+from theorykit.common.arguments import shown, size
 from theorykit.common.keys import is_key
-from theorykit.kernels.inputs import floating, known, wanted
+from theorykit.kernels.empirical import checked, kernels_of, parts
+from theorykit.kernels.inputs import computed, wanted
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
 
 
 def monte_carlo(
-    network: tuple[Callable, ...],
-    x1: PyTree,
-    x2: PyTree = None,
+    network: Callable | tuple[Callable, ...],
+    x1: Shaped[ArrayLike, "inputs1 ..."],
+    x2: Shaped[ArrayLike, "inputs2 ..."] | None = None,
     *,
     key: Any,
     draws: int,
     replicates: int = 8,
     get: tuple[str, ...] | str = ("nngp", "ntk"),
+    block: int | None = None,
     progress: bool | None = None,
-    **nt_options: Any,
 ) -> Kernel:
-    """Return neural-tangents' finite-width estimate of NNGP and NTK, with standard errors.
+    """Return the mean NNGP and NTK of networks of finite width, with standard errors.
 
-    Everything is a function of `key`: of `replicates * draws` networks, initialised one after
-    the other, each run of `draws` makes one of the independent estimates that are averaged. What
-    is estimated is the mean kernel at the network's own width; its distance to the kernel of
-    infinite width is not in the standard error.
+    Everything is a function of `key`: of `replicates * draws` networks, initialised and looked at
+    one after the other, each run of `draws` makes one of the independent estimates that are
+    averaged. What is estimated is the mean kernel at the network's own width; its distance from
+    the kernel of infinite width is not in the standard error.
 
     **Arguments:**
 
-    - `network`: the pair `(init_fn, apply_fn)`, or what `stax` makes, which begins with it:
-      `init_fn(key, x1.shape)` returns `(output shape, parameters)`, and
-      `apply_fn(parameters, x, rng=key)` the outputs, (P, ..., outputs).
-    - `x1`: (P1, ...) floating-point inputs, or a pytree of such arrays.
-    - `x2`: (P2, ...) of the same kind; `None` means `x1`.
+    - `network`: a function of `nnx.Rngs` that returns an `nnx.Module`, which maps one input to
+      outputs (outputs,) or (T, outputs); or a pair `(init_fn, apply_fn)`, as `stax` of
+      neural-tangents makes: `init_fn(key, x1.shape)` returns `(output shape, parameters)`, and
+      `apply_fn(parameters, x, rng=key)` the outputs, (P, ..., outputs), of a batch of inputs that
+      do not see each other.
+    - `x1`: (P1, ...) inputs, vectors or token ids.
+    - `x2`: (P2, ...) of the same kind; `None` means `x1`: exactly symmetric matrices.
     - `key`: a key of `jax.random`, of either kind.
     - `draws`: networks in each replicate.
     - `replicates`: independent estimates.
     - `get`: "nngp", "ntk" or both.
+    - `block`: inputs whose gradients are held at once; None: as many as fit into 256 MiB.
     - `progress`: show a bar on standard error; None: if that is a terminal.
-    - `nt_options`: passed on to `nt.monte_carlo_kernel_fn`: `vmap_axes=0` makes the NTK of a
-      network that treats its inputs one by one much cheaper; also `implementation`,
-      `batch_size`, `device_count`, `trace_axes` (the last axis if not given), `diagonal_axes`.
 
-    **Returns:** a `Kernel` whose `nngp` and `ntk` are (P1, P2), with two axes more for each output
-    axis that is not traced, in the dtype of the inputs. The standard errors have the same shapes
-    and are those of the mean over the replicates, `None` when there is only one replicate.
+    **Returns:** `Kernel` of (P1, P2) arrays, means over the last output axis; other output axes
+    follow their input, (P1, T1, P2, T2). In the dtype of the inputs, or of the outputs where these
+    are token ids; computed in float32 at least.
+    The standard errors are those of the mean over the replicates, `None` when there is only one.
 
-    **Raises:** `ValueError` for a network that is no such pair, `draws` or `replicates` below 1,
-    another name in `get`, NaN or infinity in an input.
+    **Raises:** `ValueError` for a network that is neither, or that fails on an input; `draws` or
+    `replicates` below 1, another name in `get`, NaN or infinity in an input.
     """
-    from theorykit.kernels.tangents import nt
-
-    if not (isinstance(network, tuple | list) and len(network) > 1 and all(map(callable, network))):
-        raise ValueError(f"network is a pair (init_fn, apply_fn) of functions, got {network!r}")
+    pair: Any = network if isinstance(network, tuple | list) else None
+    members = (network,) if pair is None else tuple(pair[:2])
+    if len(members) < (1 if pair is None else 2) or not all(map(callable, members)):
+        raise ValueError(
+            "network is a function of nnx.Rngs that returns an nnx.Module, or a pair (init_fn, "
+            f"apply_fn) of functions, got {shown(network)}"
+        )
     draws, replicates, get = size("draws", draws), size("replicates", replicates), wanted(get)
-    if not jax.tree.leaves(x1):
-        raise ValueError(f"x1 has floating-point inputs along its first axis, got {shown(x1)}")
     if not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {shown(key)}")
-    for name, x in (("x1", x1), ("x2", x2)):
-        for leaf in jax.tree.leaves(x):
-            leaf = as_array(name, leaf)
-            if not leaf.ndim or not len(leaf) or not jnp.issubdtype(leaf.dtype, jnp.floating):
-                raise ValueError(
-                    f"{name} has floating-point inputs along its first axis, got {leaf.dtype} in "
-                    f"shape {leaf.shape}"
-                )
-            if known(leaf) and not jnp.isfinite(leaf).all():
-                raise ValueError(f"{name} must be finite, but it holds NaN or infinity")
-
-    outputs = lambda x: network[1](network[0](key, jax.tree.map(jnp.shape, x1))[1], x, rng=key)
-    axes = {}
-    for name, x in (("x1", x1), ("x2", x1 if x2 is None else x2)):
-        try:
-            axes[name] = jax.tree.map(jnp.ndim, jax.eval_shape(outputs, x))
-        except (TypeError, ValueError) as error:
-            shapes = jax.tree.map(jnp.shape, x)
-            raise ValueError(f"the network fails on {name} of shape {shapes}: {error}") from error
-    if axes["x1"] != axes["x2"]:
-        raise ValueError(f"outputs at x1 and x2 have equally many axes, got {axes}")
-
-    # One estimator, so one compilation: it yields its running mean at the end of each replicate.
-    stops = range(draws, draws * replicates + 1, draws)
-    estimator = nt.monte_carlo_kernel_fn(*network[:2], key, stops, **nt_options)
+    sides = [checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
+    if block is not None:
+        block = min(size("block", block), max(map(len, sides)))
+    one = functools.partial(_one, members, get, block)
+    dtype = _dtype(one, key, sides)
+    replicate = jax.jit(functools.partial(_mean, one))
     found: Moments | None = None
     with bar("networks", replicates, progress) as tick:
-        for running in estimator(x1, x2, get):
-            mean = tick(tuple(running))
-            found = Moments(mean) if found is None else found.moved(mean)
+        for keys in jax.random.split(key, (replicates, draws)):
+            mean = tick(replicate(keys, *sides))
+            found = Moments(mean) if found is None else found.add(mean)
             tick.replicate()
-    values, errors = found.mean, found.stderr()  # type: ignore[union-attr]
-    dtype = floating(*map(jnp.asarray, jax.tree.leaves((x1, x2))))
-    values, errors = jax.tree.map(lambda k: k.astype(dtype), (values, errors))
-    fields: dict[str, Any] = dict(zip(get, values, strict=True))
+    assert found is not None  # there is a replicate
+    as_asked = lambda kernels: jax.tree.map(lambda k: k.astype(dtype), kernels)
+    fields: dict[str, Any] = dict(as_asked(found.mean))
+    errors = found.stderr()
     if errors is not None:
-        fields |= {f"{name}_stderr": e for name, e in zip(get, errors, strict=True)}
+        fields |= {f"{name}_stderr": e for name, e in as_asked(errors).items()}
     return Kernel(**fields, draws=draws, replicates=replicates, draw="networks")
+
+
+def _one(
+    members: tuple[Callable, ...], get: tuple[str, ...], block: int | None, key: Any, *sides: Array
+) -> dict[str, Array]:
+    """Return the kernels of the network whose weights follow from a key."""
+    if len(members) == 1:
+        from flax import nnx
+
+        network = members[0](nnx.Rngs(key))
+    else:
+        init, run = members
+        first, second = jax.random.split(key)
+        alone = lambda weights, x: run(weights, x[None], rng=second)[0]
+        network = alone, init(first, sides[0].shape)[1]
+    apply, weights, rest = parts(network)
+    names = ("",) * len(jax.tree.leaves(weights))
+    nngp, ntk = kernels_of(apply, names, get, "trace", block, weights, rest, *sides)
+    found = {"nngp": nngp, "ntk": None if ntk is None else ntk[""]}
+    return {name: found[name] for name in get}
+
+
+def _dtype(one: Callable, key: Any, sides: list[Array]) -> Any:
+    """Return the dtype of inputs, that of the kernels where these are whole numbers.
+
+    **Raises:** `ValueError` naming the inputs on which the network fails.
+    """
+    for i, x in enumerate(sides, 1):
+        try:
+            found = jax.eval_shape(one, key, *sides[:i])
+        except (TypeError, ValueError) as error:
+            shape = np.shape(x)
+            raise ValueError(f"the network fails on x{i} of shape {shape}: {error}") from error
+    dtype = jnp.result_type(*sides)
+    return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(*found.values())
+
+
+def _mean(one: Callable, keys: Array, *sides: Array) -> dict[str, Array]:
+    """Return the mean kernels of as many networks as there are keys, one after the other."""
+    wide = lambda key: {k: v.astype(computed(v.dtype)) for k, v in one(key, *sides).items()}
+    zero = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(wide, keys[0]))
+    total, _ = jax.lax.scan(
+        lambda sum, key: (jax.tree.map(jnp.add, sum, wide(key)), None), zero, keys
+    )
+    return jax.tree.map(lambda t: t / len(keys), total)

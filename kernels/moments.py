@@ -25,15 +25,6 @@ class Moments(NamedTuple):
         mean, squares = _add(self.mean, self._squares(), value, self.number + 1)
         return self._replace(mean=mean, squares=squares, number=self.number + 1)
 
-    def moved(self, mean: PyTree) -> "Moments":
-        """Return the moments with one more estimate, of which the mean after it is known."""
-        # The estimate is n * mean - (n - 1) * the mean before: it lies n times the
-        # step of the mean away from that one, and (n - 1) / n of its square is added.
-        n = self.number + 1
-        step = lambda s, new, old: s + n * (n - 1) * (new - old) ** 2
-        squares = jax.tree.map(step, self._squares(), mean, self.mean)
-        return self._replace(mean=mean, squares=squares, number=n)
-
     def stderr(self) -> PyTree:
         """Return the standard errors of the mean; None while there is one estimate."""
         return None if self.squares is None else standard_error(self.squares, self.number)

@@ -63,9 +63,10 @@ def _check_versions(jax_version: str, nt_version: str | None) -> None:
             " installed; install a supported one."
         )
     if nt_version != _RELEASE:
+        found = "none is installed" if nt_version is None else f"{nt_version} is installed"
         raise UnsupportedVersion(
-            f"theorykit.kernels.tangents supports neural-tangents {_RELEASE}, but"
-            f" {'none' if nt_version is None else nt_version} is installed; install that one."
+            f"theorykit.kernels.tangents needs neural-tangents {_RELEASE}, but {found}; "
+            "pip install 'theorykit[tangents]', or without tensorflow as docs/install.md says."
         )
 
 

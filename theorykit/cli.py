@@ -299,6 +299,42 @@ def _audit(
     return int(bool(found.missed))
 
 
+@app.command("new")
+def _new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the paper and its folder.")],
+) -> int:
+    """Write a folder for the claims of a paper of your own, with tests and a workflow."""
+    from theorykit.drafts import new
+
+    folder = new(name)
+    print(f"{folder}: start with {folder / name / 'lemmas.py'}")
+    print(f"theorykit verify {folder / name / 'lemmas.py'} tries its claims.")
+    return 0
+
+
+@app.command("coverage")
+def _coverage(
+    draft: Annotated[Path, typer.Argument(metavar="DRAFT.tex", help="The draft's main file.")],
+    names: Names = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep here which text each claim was written for."),
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Take the texts as they are.")] = False,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+    ] = None,
+) -> int:
+    """List what a LaTeX draft states, and its claims; exit 1 if a text has changed since."""
+    from theorykit.drafts import coverage
+
+    writable(json_file)
+    found = coverage(draft, select(names or []), record, accept)
+    report.console(stderr=json_file == "-").print(report.covered(found, recall()))
+    write_json(found.json(), json_file)
+    return int(bool(found.moved))
+
+
 @app.command("schema")
 def _schema() -> int:
     """Print the JSON schema of a run's results."""

@@ -12,7 +12,7 @@ python=.venv-oldest/bin/python
 printf "%s; sys_platform == 'never'\n" tensorflow tf2jax >.venv-oldest/overrides.txt
 here=$PWD
 (cd / && "$uv" pip install --quiet --python "$here/$python" --resolution lowest-direct \
-    --overrides "$here/.venv-oldest/overrides.txt" -r "$here/pyproject.toml" "pytest>=8" "pytest-xdist>=3.6")
+    --overrides "$here/.venv-oldest/overrides.txt" -r "$here/pyproject.toml" --extra tangents "pytest>=8" "pytest-xdist>=3.6")
 
 # Nothing of ours is installed there: at the top of a checkout the sources are found as they are.
 exec "$python" -m pytest -p no:cacheprovider -n 2 tests/kernels/test_tangents.py \

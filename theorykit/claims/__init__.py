@@ -5,6 +5,7 @@ from theorykit.claims._attempt import float64 as float64
 from theorykit.claims._claim import TIERS as TIERS
 from theorykit.claims._claim import Claim as Claim
 from theorykit.claims._find import TierWarning as TierWarning
+from theorykit.claims._find import Wanted as Wanted
 from theorykit.claims._find import installed as installed
 from theorykit.claims._find import load as load
 from theorykit.claims._find import one as one

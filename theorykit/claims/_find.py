@@ -75,27 +75,33 @@ def load(path: str | Path) -> list[Claim]:
     return found
 
 
-def select(
-    claims: str | Path | Claim | Iterable[str | Path | Claim] = (), tier: str = "all"
-) -> list[Claim]:
+Wanted = str | Path | Claim | ModuleType
+"""What claims are asked for by."""
+
+
+def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Claim]:
     """Return the claims that are asked for, each once, ordered by id.
 
     **Arguments:**
 
-    - `claims`: claims; names ending in `.py`, which are files of claims; everything else is a shell
-      pattern over the ids of the known papers' claims and of those files. None means the claims
-      of all known papers. A file gives all its claims, unless a pattern names some of them.
+    - `claims`: claims; modules that declare some, or packages of such modules; names ending in
+      `.py`, which are files of claims; everything else is a shell pattern over the ids of the known
+      papers' claims and of those files. None means the claims of all known papers. A file gives
+      all its claims, unless a pattern names some of them.
     - `tier`: "fast", "slow" or "all". A `TierWarning` says how many it leaves out of those that
       were asked for.
 
-    **Raises:** `ValueError` for a pattern or file without claims, two claims with one id, or an
-    unknown tier.
+    **Raises:** `ValueError` for a pattern, file or module without claims, two claims with one id,
+    or an unknown tier.
     """
     if tier not in (*TIERS, "all"):
         raise ValueError(f"the tier is fast, slow or all, not {tier!r}.")
-    asked = [claims] if isinstance(claims, str | Path | Claim) else list(claims)
+    asked = [claims] if isinstance(claims, Wanted) else list(claims)
     chosen = [c for c in asked if isinstance(c, Claim)]
-    wanted = [str(p) for p in asked if not isinstance(p, Claim)]
+    for module in asked:
+        if isinstance(module, ModuleType):
+            chosen += _declared_in(module)
+    wanted = [str(p) for p in asked if not isinstance(p, Claim | ModuleType)]
     files = [p for p in wanted if p.endswith(".py")]
     patterns = [p for p in wanted if not p.endswith(".py")]
     groups = [load(path) for path in files]
@@ -161,8 +167,18 @@ def _meant(id: str, near: Iterable[Claim]) -> str:
     return said
 
 
-def _name(asked: str | Path | Claim) -> str:
+def _name(asked: Wanted) -> str:
+    if isinstance(asked, ModuleType):
+        return asked.__name__
     return asked.id if isinstance(asked, Claim) else str(asked)
+
+
+def _declared_in(module: ModuleType) -> list[Claim]:
+    names = {found.__name__ for found in _modules(module.__name__, "")}
+    found = [c for c in REGISTRY if c.build.__module__ in names]
+    if not found:
+        raise ValueError(f"{module.__name__} declares no claim; decorate one with @claim(...).")
+    return found
 
 
 def _declared_by(paper: papers.Paper) -> list[Claim]:

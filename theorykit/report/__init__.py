@@ -6,6 +6,7 @@ from theorykit.report._content import content as content
 from theorykit.report._live import Live as Live
 from theorykit.report._terminal import claim_page as claim_page
 from theorykit.report._terminal import console as console
+from theorykit.report._terminal import covered as covered
 from theorykit.report._terminal import experiments as experiments
 from theorykit.report._terminal import listing as listing
 from theorykit.report._terminal import rows as rows

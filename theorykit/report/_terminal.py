@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from theorykit.claims import Claim
+from theorykit.drafts import Coverage
 from theorykit.report._content import Content, Entry
 from theorykit.results import UNREADABLE, Certificate, Fineness, Result, Verdict, Witness
 
@@ -122,6 +123,22 @@ def experiments(known: Sequence[Any]) -> Table:
     for e in known:
         made.add_row(e.paper, e.name, e.ref, e.words)
     return made
+
+
+def covered(found: Coverage, last: Mapping[str, Any]) -> RenderableType:
+    """Return the table of `theorykit coverage`; `last`: what was found last of each claim."""
+    made = _columns("statement", "label", "where", "claims")
+    for entry in found.entries:
+        stated, said = entry.stated, Text()
+        for claim in entry.claims:
+            result = _last_entry(last.get(claim.id))
+            verdict = result.result.verdict if result else None
+            said.append("\n" * bool(said) + claim.id)
+            said.append(f"  {verdict or 'not run yet'}", COLOURS[verdict] if verdict else "")
+            if claim in entry.moved:
+                said.append("  the text has changed since", "bold yellow")
+        made.add_row(stated.name, stated.label, f"{stated.file}:{stated.line}", said or "none")
+    return Group(made, Text(""), Text(found.summary()))
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> Table:

@@ -49,23 +49,14 @@ class RunFolder(Folder):
         return self.path / "results.jsonl"
 
     def _read(self) -> None:
+        self._done = kept(self.path)
         if not self._results.exists():
             return
         content = self._results.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                entry = json.loads(line)
-                result = Result.from_json(entry["result"])
-                self._done[result.id] = (entry["fingerprint"], result)
-            except UNREADABLE:
-                raise ValueError(
-                    f"line {number} of {self._results} is not a result; "
-                    "the file was changed from outside. Take a new folder."
-                ) from None
-        if len(whole) < len(content):
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
             with self._results.open("r+b") as file:
-                file.truncate(len(whole))
+                file.truncate(whole)
 
     def plan(self, claims: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> None:
         """Write down what is asked for, beside what earlier runs in this folder asked for.
@@ -102,6 +93,29 @@ class RunFolder(Folder):
             self._out.close()
             self._out = None
         super().close()
+
+
+def kept(path: str | Path) -> dict[str, tuple[str, Result]]:
+    """Return what a run folder has of each claim: its fingerprint then, and its result.
+
+    A last line that is still being written, or that a kill tore, is left out.
+
+    **Raises:** `ValueError` for a line that is not a result.
+    """
+    file, found = Path(path) / "results.jsonl", {}
+    content = file.read_bytes() if file.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            result = Result.from_json(entry["result"])
+            found[result.id] = (entry["fingerprint"], result)
+        except UNREADABLE:
+            raise ValueError(
+                f"line {number} of {file} is not a result; the file was changed from outside. "
+                "Take a new folder."
+            ) from None
+    return found
 
 
 # What a run left, for those who only look ---------------------------------------------------

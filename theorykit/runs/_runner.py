@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from theorykit.claims import Claim, select
+from theorykit.claims import Claim, Wanted, select
 from theorykit.common.arguments import size
 from theorykit.common.version import __version__
 from theorykit.results import Result
@@ -23,7 +23,7 @@ from theorykit.runs._task import Task
 
 
 def verify(
-    claims: str | Path | Claim | Iterable[str | Path | Claim] = (),
+    claims: Wanted | Iterable[Wanted] = (),
     *,
     seed: int = 0,
     tier: str = "fast",
@@ -37,8 +37,8 @@ def verify(
 
     **Arguments:**
 
-    - `claims`: claims, shell patterns over ids, and `.py` files of claims; the claims of all known
-      papers if there are none.
+    - `claims`: claims, modules that declare them, shell patterns over ids, and `.py` files of
+      claims; the claims of all known papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
     - `run`: a folder to append results to; claims that have one there already are not run again.

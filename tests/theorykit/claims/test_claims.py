@@ -1,3 +1,4 @@
+import importlib
 import json
 import warnings
 
@@ -336,3 +337,26 @@ def test_an_id_that_is_spelt_wrongly_is_guessed(registry, tmp_path, monkeypatch)
         one("mien.first")
     with pytest.raises(ValueError, match=r"FILE` looks into a file of claims\.$"):
         one("nothing.like.it", [file])
+
+
+def test_a_module_or_a_package_stands_for_what_it_declares(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "stated_claims"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for name in ("one", "two"):
+        (package / f"{name}.py").write_text(
+            "from theorykit import claim\nfrom theorykit.checks import exhaustive\n"
+            f"@claim('stated.{name}')\ndef holds():\n"
+            "    return exhaustive(predicate=lambda n: n < 3, universe=range(3),\n"
+            "        control=dict(predicate=lambda n: n < 2))\n"
+        )
+    one = importlib.import_module("stated_claims.one")
+    assert [c.id for c in select(one)] == ["stated.one"]
+    assert [c.id for c in select([importlib.import_module("stated_claims"), one])] == [
+        "stated.one",
+        "stated.two",
+    ]
+    assert [r.verdict for r in verify(one)] == ["holds"]
+    with pytest.raises(ValueError, match="json declares no claim"):
+        select(importlib.import_module("json"))

@@ -1,0 +1,176 @@
+"""Which statements of a draft have claims, and which have changed since."""
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from theorykit.claims import Claim
+from theorykit.common.folders import write_atomically
+from theorykit.drafts._latex import Stated, statements
+
+SHORT = {
+    "thm": "theorem", "lem": "lemma", "prop": "proposition", "cor": "corollary",
+    "def": "definition", "rem": "remark", "conj": "conjecture", "ass": "assumption",
+    "ex": "example", "eq": "equation",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Covered:
+    """A statement, the claims about it, and those of them that were written for another text."""
+
+    stated: Stated
+    claims: tuple[Claim, ...]
+    moved: tuple[Claim, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {
+            **dataclasses.asdict(self.stated),
+            "claims": [c.id for c in self.claims],
+            "moved": [c.id for c in self.moved],
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """What a draft states, and what is claimed of it.
+
+    **Fields:** `entries`, in the draft's order; `elsewhere`, claims whose `ref` is no statement of
+    the draft.
+    """
+
+    entries: tuple[Covered, ...]
+    elsewhere: tuple[Claim, ...]
+
+    @property
+    def moved(self) -> list[Covered]:
+        """The statements that have changed since their claim was written."""
+        return [e for e in self.entries if e.moved]
+
+    def json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {
+            "statements": [e.json() for e in self.entries],
+            "elsewhere": [c.id for c in self.elsewhere],
+        }
+
+    def summary(self) -> str:
+        """Return the counts in a sentence."""
+        parts = []
+        for what, equation in (("statements", False), ("equations", True)):
+            of = [e for e in self.entries if (e.stated.kind == "Equation") is equation]
+            parts.append(f"{sum(bool(e.claims) for e in of)} of {len(of)} {what}")
+        said = f"{' and '.join(parts)} have claims"
+        if self.moved:
+            said += f"; {len(self.moved)} changed since"
+        if self.elsewhere:
+            one = len(self.elsewhere) == 1
+            said += f"; {len(self.elsewhere)} claim{'' if one else 's'} refer{'s' * one}"
+            said += " to nothing in the draft"
+        return said + "."
+
+
+def coverage(
+    draft: str | Path, claims: Sequence[Claim], record: str | Path | None = None,
+    accept: bool = False,
+) -> Coverage:  # fmt: skip
+    """Return which statements of a LaTeX draft have claims.
+
+    A claim is about a statement if its `ref` names it, by kind and number ("Lemma 3.2, eq. (7)") or
+    by its label ("lem:entropy").
+
+    **Arguments:**
+
+    - `draft`: the main file; what it inputs is read too, and numbers are those of the `.aux` file
+      beside it, if there is one.
+    - `claims`: the claims to look among.
+    - `record`: a file that keeps, for each claim, which text it was written for. A statement has
+      changed if its text is another one and the claim is the same.
+    - `accept`: take the texts as they are now.
+
+    **Raises:** `ValueError` for a draft or record that cannot be read.
+    """
+    stated = statements(draft)
+    known = _known(record)
+    about = {c.id: [s for s in stated if refers(c.ref, s)] for c in claims}
+    moved: set[tuple[str, int]] = set()
+    kept: dict[str, Any] = {}
+    for claim in claims:
+        mark = _mark(claim)
+        texts = {_key(s): _hash(s.text) for s in about[claim.id]}
+        before = known.get(claim.id, {})
+        if before.get("claim") == mark and not accept:
+            was = before.get("texts", {})
+            moved |= {
+                (claim.id, i) for i, s in enumerate(stated)
+                if s in about[claim.id] and was.get(_key(s), texts[_key(s)]) != texts[_key(s)]
+            }  # fmt: skip
+            texts |= was
+        if texts:
+            kept[claim.id] = {"claim": mark, "texts": texts}
+    if record is not None:
+        write_atomically(Path(record), json.dumps(known | kept, indent=1, sort_keys=True) + "\n")
+    entries = tuple(
+        Covered(
+            s,
+            tuple(c for c in claims if s in about[c.id]),
+            tuple(c for c in claims if (c.id, i) in moved),
+        )
+        for i, s in enumerate(stated)
+    )
+    return Coverage(entries, tuple(c for c in claims if not about[c.id]))
+
+
+def refers(ref: str, stated: Stated) -> bool:
+    """Return whether a claim's reference names a statement."""
+    if stated.label and re.search(rf"(?<![\w:.-]){re.escape(stated.label)}(?![\w:.-])", ref):
+        return True
+    kind = stated.kind.lower()
+    # A number may follow others of its kind: "Lemmas 3 and 4", "eqs. (6)-(7)".
+    for found in re.finditer(r"([A-Za-z]+)\.?\s*((?:\(?[A-Z]?[\d.]*\d\)?|\(?[A-Z]\.[\d.]*\d\)?)"
+                             r"(?:\s*(?:,|and|to|-|–)\s*\(?[A-Z]?[\d.]*\d\)?)*)", ref):  # fmt: skip
+        word = found[1].lower()
+        word = SHORT.get(word, SHORT.get(word.rstrip("s"), word))
+        if word in (kind, f"{kind}s", kind.removesuffix("y") + "ies"):
+            numbers = re.findall(r"[A-Z]?[\d.]*\d", found[2])
+            if stated.number in numbers or _between(found[2], stated.number):
+                return True
+    if kind == "equation":
+        return f"({stated.number})" in ref
+    return False
+
+
+def _between(said: str, number: str) -> bool:
+    """Return whether a number lies in a range of whole numbers, as 7 does in 6-8."""
+    ends = re.findall(r"\(?(\d+)\)?\s*(?:-|–|to)\s*\(?(\d+)\)?", said)
+    return number.isdigit() and any(int(a) <= int(number) <= int(b) for a, b in ends)
+
+
+def _key(stated: Stated) -> str:
+    return stated.label or stated.name
+
+
+def _mark(claim: Claim) -> str:
+    """Return what changes when the claim is written anew."""
+    return _hash("\0".join([claim.ref, claim.statement, claim.source() or ""]))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _known(record: str | Path | None) -> dict[str, Any]:
+    if record is None or not Path(record).exists():
+        return {}
+    try:
+        found = json.loads(Path(record).read_text())
+        if isinstance(found, dict) and all(isinstance(v, dict) for v in found.values()):
+            return found
+    except (OSError, ValueError):
+        pass
+    raise ValueError(f"{record} is not a record of `theorykit coverage`; name another file.")
