@@ -1,6 +1,7 @@
 """A resolution is what it says: a little more would have been noticed, a little less not."""
 
 import dataclasses
+import math
 
 import jax
 import jax.numpy as jnp
@@ -276,8 +277,40 @@ def test_the_scope_of_a_box():
     assert scope(on_box(), inputs(x=interval(0, 2, 2))).scope is Scope.whole
     found = scope(on_box(x=(0.5, 1)), inputs(x=positive("2")))
     assert (found.scope, found.share) == (Scope.part, None)
-    with pytest.raises(ClaimError, match="no width"):
-        scope(on_box(x=(1, 1)), over)
+    for ends in [(1, 1), ("1/3", "1/3"), (np.array([0.5, 1.0]), np.array([1.5, 1.0]))]:
+        with pytest.raises(ClaimError, match="no width"):
+            scope(on_box(n=2, x=ends), over)
+    with pytest.raises(ClaimError, match="x is 1 at both ends"):
+        scope(on_box(n=2, x=ends), over)
+    for ends in [(3, 4), (2, 3), (-1, 0)]:
+        with pytest.raises(ClaimError, match="outside of the domain"):
+            scope(on_box(x=ends), over)
+
+
+@pytest.mark.parametrize("ends", [(1e-300, 1), (0, 1 - 1e-16), (-1, 1 - 1e-16), (0.25, 2)])
+def test_a_box_that_leaves_out_a_sliver_is_a_part(ends):
+    over = inputs(x=interval(0, 1))
+    check = inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=over, proof=on_box(x=ends))
+    certificate = tried(check).certificate
+    assert certificate.scope is Scope.part
+    assert certificate.share < 1
+    assert "searched only" in tried(check).note
+    whole = dataclasses.replace(check, proof=on_box(x=(-1, 2)))
+    assert tried(whole).certificate.scope is Scope.whole
+    assert "searched only" not in tried(whole).note
+
+
+def test_a_box_is_written_with_the_digits_that_it_needs():
+    check = inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=inputs(x=interval(0, 1)))
+    narrow = dataclasses.replace(check, proof=on_box(x=(0.5, 0.5 + 2**-40)))
+    assert tried(narrow).certificate.where == "x in [0.5, 0.5000000000009095]"
+
+
+@pytest.mark.parametrize("found", [None, math.nan, "yes", [True, None]])
+def test_a_premise_is_a_truth_value(found):
+    over = inputs(x=reals("2")).given(lambda x: found)
+    with pytest.raises(ValueError, match="a premise returns a truth value, not"):
+        tried(inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=over))
 
 
 def test_a_universe_is_the_whole_statement_only_if_the_claim_says_so():
