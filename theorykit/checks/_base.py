@@ -153,7 +153,10 @@ class Check(abc.ABC):
         control = {**self.control, "control": None}
         if any(name in control for name in self.alternatives):
             control = {**dict.fromkeys(self.alternatives), **control}
-        return dataclasses.replace(self, **control)
+        try:
+            return dataclasses.replace(self, **control)
+        except ClaimError as error:
+            raise ClaimError(f"in the control, {error}") from None
 
     def chosen(self) -> str:
         """Return which of the alternatives is given.

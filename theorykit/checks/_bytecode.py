@@ -31,6 +31,8 @@ def exact_value(value: Any) -> bool:
     """Whether a value is made of integers, fractions, truth values and text."""
     kind = type(value)
     if kind in PLAIN:
+        if kind is bytes:
+            return b"%" not in value or _written_exactly(value.decode("latin-1"))
         return kind is not str or not ("%" in value or "{" in value) or _written_exactly(value)
     if kind in (tuple, list, set, frozenset):
         return all(map(exact_value, value))
@@ -68,7 +70,7 @@ def loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], in
                 if isinstance(step.argval, types.CodeType):
                     say("code", step.argval)
                 elif not (exact_value(step.argval) or callable(step.argval)):
-                    text = "writes with" if isinstance(step.argval, str) else "uses"
+                    text = "writes with" if isinstance(step.argval, str | bytes) else "uses"
                     say("rounds", f"{text} {step.argval!r}, {_why(step.argval)}")
             case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR":
                 rounds = unsafe(step.argval)
@@ -139,7 +141,7 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 
 
 def _why(value: Any) -> str:
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         return "by which a float can be written"
     if isinstance(value, float | complex):
         return f"which is {an(type(value).__name__)}"

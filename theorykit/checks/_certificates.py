@@ -255,11 +255,18 @@ class OnBox:
                 pairs = list(zip(low.flat, high.flat, strict=True))
                 if any(a > b for a, b in pairs):
                     raise ClaimError(f"on_box is empty: {name} has its upper end first.")
-                if any(a == b for a, b in pairs):
+                narrow = [a for a, b in pairs if not a < b]  # of balls: not for certain
+                if narrow:
                     raise ClaimError(
-                        f"on_box has no width: {name} is {float(low.flat[0]):g} at both ends of an "
+                        f"on_box has no width: {name} is {float(narrow[0]):g} at both ends of an "
                         "interval, and a proof at points says nothing of those between; give an "
                         "interval, or fix it in the statement."
+                    )
+                if _covered(over.arguments[name], low, high) == 0 and low.size:
+                    raise ClaimError(
+                        f"on_box lies outside of the domain: {name} in {_product(low, high)} has "
+                        f"no part in common with {over.arguments[name]}, so that a proof there "
+                        "says nothing of the claim."
                     )
 
     def scope(self, over: Inputs) -> tuple[Scope, float | None]:
@@ -272,7 +279,8 @@ class OnBox:
         for sizes in settings:
             ends = self.box(over, sizes)
             parts = [_covered(over.arguments[name], *box) for name, box in ends.items()]
-            shares.append(None if None in parts else float(np.prod([p for p in parts if p])))
+            known = [p for p in parts if p is not None]
+            shares.append(float(np.prod(known)) if len(known) == len(parts) else None)
         return _scope(over, len(settings), shares)
 
     def prove(self, sides: Sides, progress: Callable[[float], None]) -> Proof:
@@ -295,14 +303,17 @@ class OnBox:
 
 
 def _covered(domain: Domain, low: np.ndarray, high: np.ndarray) -> float | None:
-    """Return which share of a domain a box covers, None if that has no volume."""
+    """Return which share of a domain a box covers, None if that has no volume; 1 is all of it."""
     if not isinstance(domain, Interval):
         return None
+    pairs = list(zip(low.flat, high.flat, strict=True))
+    if all(a <= domain.lo and domain.hi <= b for a, b in pairs):
+        return 1.0
     within = [
         max(0.0, min(float(b), domain.hi) - max(float(a), domain.lo)) / (domain.hi - domain.lo)
-        for a, b in zip(low.flat, high.flat, strict=True)
+        for a, b in pairs
     ]
-    return float(np.prod(within))
+    return min(float(np.prod(within)), np.nextafter(1.0, 0.0))
 
 
 def _scope(over: Inputs, count: int, shares: Sequence[float | None]) -> tuple[Scope, float | None]:
@@ -334,11 +345,17 @@ def _end(name: str, end: Any, shape: tuple[int, ...]) -> np.ndarray:
 def _product(low: np.ndarray, high: np.ndarray) -> str:
     """Return a box as a power of one interval if it is one, else interval by interval."""
     pairs = zip(low.flat, high.flat, strict=True)
-    intervals = [f"[{float(a):g}, {float(b):g}]" for a, b in pairs]
+    intervals = [_interval(float(a), float(b)) for a, b in pairs]
     if len(set(intervals)) > 1:
         return " x ".join(intervals)
     power = "^" + " x ".join(map(str, low.shape)) if low.shape else ""
     return "".join(intervals[:1]) + power
+
+
+def _interval(low: float, high: float) -> str:
+    """Return an interval with as many digits as its ends need to be told apart."""
+    short = f"{low:g}", f"{high:g}"
+    return "[{}, {}]".format(*(short if len(set(short)) > 1 else (repr(low), repr(high))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -417,7 +434,8 @@ def _proved_on_box(
             beyond, _ = excess(found.lhs, found.rhs)
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
             if not over.admits(point, sizes):
-                why = f"Not proved: at {written(point, sizes)}, outside its premise, it fails."
+                where = "its premise" if over.contains(point) else "its domain"
+                why = f"Not proved: at {written(point, sizes)}, outside of {where}, it fails."
                 return dataclasses.replace(outcome, unproved=why)
             if not beyond.max(initial=0.0) > 0:
                 why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
@@ -439,6 +457,7 @@ def _proved_on_box(
             )
             return dataclasses.replace(outcome, unproved=why)
     scope, share = proof.scope(over)
+    beyond_it = "; outside of it searched only" if scope is Scope.part else ""
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
@@ -449,7 +468,7 @@ def _proved_on_box(
             scope=scope,
             share=share,
         ),
-        note=f"Proved for {proof.text(over)}; outside of it searched only. {outcome.note}".strip(),
+        note=f"Proved for {proof.text(over)}{beyond_it}. {outcome.note}".strip(),
     )
 
 

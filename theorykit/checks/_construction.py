@@ -6,7 +6,7 @@ from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
-from theorykit.checks._exhaustive import resolved
+from theorykit.checks._exhaustive import refuse_blind, resolved
 from theorykit.common.arguments import flag, shown
 from theorykit.results import Evidence, Outcome, Resolution, Verdict, Witness, of_members
 
@@ -49,6 +49,9 @@ class Construction(Check):
                 f"has is a function to a truth value, or a dict of several with their names, not "
                 f"{shown(self.has)}."
             )
+        named = self.has if isinstance(self.has, Mapping) else {"": self.has}
+        blind = {f"property {name!r}" if name else "has": has for name, has in named.items()}
+        refuse_blind({**blind, "telling": self.telling})
         if self.cases is not None and not isinstance(self.cases, Sequence):
             raise ClaimError(f"cases are a list, tuple or range, not {shown(self.cases)}.")
 

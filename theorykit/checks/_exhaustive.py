@@ -2,9 +2,10 @@
 
 import dataclasses
 import dis
+import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
@@ -60,6 +61,7 @@ class Exhaustive(Check):
                 f"a universe is an iterable, or a function that returns one, not "
                 f"{shown(self.universe)}."
             )
+        refuse_blind({"the predicate": self.predicate, "telling": self.telling})
 
     def test(self, trial: Trial) -> Outcome:
         """Walk the universe until a member fails."""
@@ -99,16 +101,6 @@ class Exhaustive(Check):
         told = None if self.telling is None else telling
         resolution = of_members(0, 0, told, count)
         return Outcome(Verdict.holds, self.evidence, count, resolution=resolution)
-
-    def controlled(self) -> Check | None:
-        """Return the false neighbour; refuse one that does not look at its member."""
-        false = super().controlled()
-        if isinstance(false, Exhaustive) and ignores_its_argument(false.predicate):
-            raise ClaimError(
-                "the control's predicate does not look at its member, so that it falls shows "
-                "nothing; give a false neighbour of the claim's."
-            )
-        return false
 
     def resolution(self, found: Outcome, fallen: Outcome) -> Resolution | None:
         """Return at how many members the false neighbour falls, and how many could have told."""
@@ -153,14 +145,47 @@ class Exhaustive(Check):
 
 
 def ignores_its_argument(function: Callable[..., Any]) -> bool:
-    """Whether a Python function of one argument never reads it."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_argcount != 1 or code.co_flags & inspect.CO_VARARGS:
+    """Whether a Python function, called with one argument, never reads it."""
+    given = 0  # arguments that come before it
+    while not isinstance(function, types.FunctionType):
+        if isinstance(function, functools.partial):
+            function, given = function.func, given + len(function.args)
+        elif isinstance(function, types.MethodType):
+            function, given = function.__func__, given + 1
+        elif isinstance(function, functools._lru_cache_wrapper):
+            function = function.__wrapped__
+        else:  # an object that can be called
+            call = vars(type(function)).get("__call__")
+            if not isinstance(call, types.FunctionType):
+                return False
+            function, given = call, given + 1
+    code = function.__code__
+    named = [*code.co_varnames[: code.co_argcount]]
+    if code.co_flags & inspect.CO_VARARGS:
+        named.append(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    if not named or {"locals", "vars", "eval", "exec"} & {*code.co_names}:
         return False
-    name = code.co_varnames[0]
+    return not _reads(code, named[min(given, len(named) - 1)])
+
+
+def _reads(code: types.CodeType, name: str) -> bool:
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    read = any(step.argval == name for step in dis.get_instructions(code))
-    return not read and not any(name in c.co_freevars for c in inner)
+    used = any(
+        name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
+        for step in dis.get_instructions(code)
+        if not step.opname.startswith(("DELETE", "STORE", "MAKE_CELL"))
+    )
+    return used or any(name in c.co_freevars for c in inner)
+
+
+def refuse_blind(functions: Mapping[str, Callable[..., Any] | None]) -> None:
+    """Raise a `ClaimError` for a function that never looks at what it is asked about."""
+    for name, function in functions.items():
+        if function is not None and ignores_its_argument(function):
+            raise ClaimError(
+                f"{name} does not look at its member, so that it says the same of all and shows "
+                "nothing; let it depend on its argument."
+            )
 
 
 def resolved(found: Outcome, fallen: Outcome) -> Resolution | None:

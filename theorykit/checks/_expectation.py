@@ -23,7 +23,7 @@ from theorykit.results import (
     Resolution,
     Verdict,
     Witness,
-    of_bound,
+    of_limit,
     of_value,
 )
 
@@ -59,8 +59,10 @@ class Expectation(Check):
     One t-test a component, at the stated error probability shared over components (Bonferroni):
     if the claim is true and a replicate is near Gaussian, a refutation happens with probability
     at most `error`. Make each replicate a mean over many draws where the statistic has heavy
-    tails. A claim that is not refuted holds; how far it could be off is in the interval, and
-    whether that says anything is for the control to show.
+    tails. Where an event happened in each replicate, or in none, its frequency has the exact
+    binomial bound; where all replicates are one other value, the claim is inconclusive. A claim
+    that is not refuted holds; how far it could be off is in the interval, and whether that says
+    anything is for the control to show.
 
     **Arguments:**
 
@@ -103,12 +105,12 @@ class Expectation(Check):
         from scipy.special import stdtrit
 
         values = replicate(self.statistic, trial, self.replicates, self.vectorize, self.batch)
-        if not np.isfinite(values).all():
-            raise ClaimError(
-                f"the statistic is not finite in {int((~np.isfinite(values)).any(1).sum())} "
-                f"of {len(values)} replicates."
-            )
         shape, flat = values.shape[1:], values.reshape(len(values), -1)
+        bad = ~np.isfinite(flat).all(axis=1)
+        if bad.any():
+            raise ClaimError(
+                f"the statistic is not finite in {int(bad.sum())} of {len(flat)} replicates."
+            )
         mean = flat.mean(axis=0)
         stderr = flat.std(axis=0, ddof=1) / math.sqrt(len(flat))
         kind = self.chosen()
@@ -120,8 +122,12 @@ class Expectation(Check):
             "at_least": predicted - mean,
         }[kind]
         tails = 2 if kind == "value" else 1
-        reach = -stdtrit(len(flat) - 1, self.error / tails / len(mean)) * stderr
+        share = self.error / tails / len(mean)
         rounding = FLOOR + ROUNDING * np.maximum(np.abs(mean), np.abs(predicted))
+        still = np.ptp(flat, axis=0) <= FLOOR * np.abs(mean)
+        truths = np.isin(flat, (0.0, 1.0)).all(axis=0)
+        missed = 1 - share ** (1 / len(flat))  # the share of keys none of which need have come up
+        reach = np.where(still & truths, missed, -stdtrit(len(flat) - 1, share) * stderr)
         excess = away - self.within - reach - rounding
         # The worst component: by how many standard errors, so that scales may differ.
         worst = int(np.argmax((away - self.within) / (stderr + rounding)))
@@ -134,29 +140,42 @@ class Expectation(Check):
             f"Mean {estimate:.6g} with standard error {error:.2g} over {len(flat)} replicates, "
             f"predicted {self._sign()} {predicted[worst]:.6g}"
             + (f", in component {index}." if index else ".")
+            + (f" As an event, it may be off by {missed:.0%}." if (still & truths)[worst] else "")
         )
-        refuted = bool(excess[worst] > 0)
-        truths = bool(np.isin(flat, (0.0, 1.0)).all())
         low = -math.inf if kind == "at_most" else float(predicted[worst]) - self.within
         high = math.inf if kind == "at_least" else float(predicted[worst]) + self.within
+        measured = Estimate(estimate=estimate, interval=interval, predicted=(low, high))
+        if (still & ~truths).all():
+            return Outcome(
+                Verdict.inconclusive,
+                self.evidence,
+                len(flat),
+                f"Every replicate is {estimate:.6g}, so that nothing is known of chance: a value "
+                f"that {missed:.0%} of the keys give could have been missed; let a replicate be a "
+                f"mean over many draws, or, if the key does not matter, state an identity. {note}",
+                measured,
+            )
+        refuted = bool(excess[worst] > 0)
         return Outcome(
             Verdict.refuted if refuted else Verdict.holds,
             self.evidence,
             len(flat),
             note,
-            Estimate(estimate=estimate, interval=interval, predicted=(low, high)),
+            measured,
             witness=Witness(f"# {note}", estimate, float(predicted[worst])) if refuted else None,
-            resolution=self._resolution(interval, float(predicted[worst]), truths),
+            resolution=self._resolution(
+                interval, float(predicted[worst]), float(rounding[worst]), bool(truths.all())
+            ),
         )
 
     def _resolution(
-        self, interval: tuple[float, float], predicted: float, truths: bool
+        self, interval: tuple[float, float], predicted: float, rounding: float, truths: bool
     ) -> Resolution:
         """Return how far the prediction may move from here before it is refuted.
 
         **Arguments:** `truths`: whether every replicate was 0 or 1.
         """
-        low, high = interval
+        low, high = interval[0] - rounding, interval[1] + rounding
         kind = self.chosen()
         if kind == "value":
             reach = min(high - predicted, predicted - low) + self.within
@@ -169,8 +188,8 @@ class Expectation(Check):
                 "asserts nothing; state a bound that a frequency can break."
             )
             return of_value(away + self.within, 0.0, poor)
-        poor = of_bound(high / predicted).poor if kind == "at_most" and predicted > 0 < high else ""
-        return of_value(away + self.within, 0.0, poor)
+        nearest = interval[1] if kind == "at_most" else interval[0]
+        return of_limit(away + self.within, predicted, nearest)
 
     def _sign(self) -> str:
         return {"value": "=", "at_most": "<=", "at_least": ">="}[self.chosen()]

@@ -10,7 +10,13 @@ import numpy as np
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._expectation import Estimate
-from theorykit.checks._targets import Alternative, nearest_that_falls, predicted, refuse_disjoint
+from theorykit.checks._targets import (
+    Alternative,
+    nearest_that_falls,
+    predicted,
+    refuse_disjoint,
+    refuse_same,
+)
 from theorykit.common import arguments, exponents
 from theorykit.results import Evidence, Outcome, Verdict, of_value
 
@@ -98,7 +104,10 @@ class OverSeeds(Check):
         measured = found.measured
         if isinstance(self.control, Alternative) and isinstance(measured, Estimate):
             return self.control.judged(measured.estimate, measured.interval, self._predicted())
-        return super().fallen(found, trial)
+        fallen = super().fallen(found, trial)
+        if fallen is not None and isinstance(fallen.measured, Estimate):
+            refuse_same(self._predicted(), fallen.measured.predicted, fallen.measured.interval)
+        return fallen
 
     def _trained(self, trial: Trial) -> np.ndarray:
         import jax

@@ -88,7 +88,7 @@ class Identity(Check):
             if not isinstance(self.proof, AsPolynomials):
                 raise ClaimError("an identity is proved with proof=as_polynomials(...).")
             self.proof.settings(self.over)
-        tried, largest, finest = 0, 0.0, np.inf
+        tried, largest, finest, compared = 0, 0.0, np.inf, False
         settings = self.over.settings()
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
         for number, sizes in enumerate(settings):
@@ -99,8 +99,8 @@ class Identity(Check):
             points = self.over.meet([self.over.squash(z, np) for z in latents], sizes)
             if not points:
                 continue
-            error, finest_here = self._measure(sides, points)
-            finest = min(finest, finest_here)
+            error, finest_here, finite = self._measure(sides, points)
+            finest, compared = min(finest, finest_here), compared or finite
             tried += len(points)
             largest = max(largest, float(error.max()))
             if largest > self.tol:
@@ -114,6 +114,13 @@ class Identity(Check):
             trial.progress((number + 1) / len(settings))
         if not tried:
             raise ClaimError(NOWHERE)
+        if not compared:
+            return Outcome(
+                Verdict.inconclusive,
+                grade,
+                tried,
+                note="Both sides are infinite wherever they agree, so that nothing was compared.",
+            )
         note = f"Largest relative error {largest:.1e}."
         found = Outcome(
             Verdict.holds,
@@ -157,17 +164,18 @@ class Identity(Check):
 
     def _measure(
         self, sides: Sides, points: Sequence[Case]
-    ) -> tuple[Float[np.ndarray, " cases"], float]:
+    ) -> tuple[Float[np.ndarray, " cases"], float, bool]:
         """Return each case's relative error, and the smallest change of a side that would show.
 
-        As a part of that side: infinite if a side is 0 in all cases.
+        As a part of that side: infinite if a side is 0 in all cases. And whether any is finite.
         """
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)
         largest = [np.abs(np.where(np.isfinite(x), x, 0.0)).max(axis=1) for x in (left, right)]
         size, least = np.maximum(np.maximum(*largest), self.floor), np.minimum(*largest)
         shows = np.divide(self.tol * size, least, out=np.full(len(size), np.inf), where=least > 0)
-        return self._errors(left, right)[0], float(shows.min())
+        finite = bool((np.isfinite(left) & np.isfinite(right)).any())
+        return self._errors(left, right)[0], float(shows.min()), finite
 
     def _absolute(self) -> Resolution:
         """Return the resolution where a side is 0 everywhere."""

@@ -18,6 +18,7 @@ from theorykit.checks._certificates import (
     fallen_control,
     proved_on_box,
 )
+from theorykit.checks._nearness import Nearness
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
@@ -31,7 +32,6 @@ from theorykit.results import (
     Outcome,
     Tightness,
     Verdict,
-    of_bound,
 )
 
 MOST_NUMBERS = 400
@@ -111,7 +111,7 @@ class Inequality(Check):
             if not isinstance(self.proof, OnBox):
                 raise ClaimError("an inequality is proved with proof=on_box(...).")
             self.proof.check(self.over)
-        seen = _Tightest()
+        seen = _Tightest(self.floor)
         tried = informative = 0
         unattacked = ""
         settings = self.over.settings()
@@ -152,7 +152,7 @@ class Inequality(Check):
                 note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
                 "they are meant to be tiny.",
             )
-        resolution = of_bound(seen.ratio)
+        resolution = seen.nearness.resolution()
         held = Outcome(
             Verdict.holds, grade, tried, unattacked, seen.measured(), resolution=resolution
         )
@@ -205,6 +205,7 @@ class Inequality(Check):
             counts = (right > 0) & (np.maximum(np.abs(left), right) > 1e3 * self.floor)
             ratio = np.where(counts & np.isfinite(ratio) & np.isfinite(right), ratio, -np.inf)
         seen.offer(sides, points, ratio)
+        seen.nearness.see(left, right)
         entry = np.argmax(gap, axis=1)
         return gap[np.arange(len(gap)), entry], entry
 
@@ -229,16 +230,18 @@ class Inequality(Check):
             return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 
         def worst(point: Case) -> int | None:
-            violated = self._violates(self._measure_quietly(sides, [point], _Tightest()))[0]
+            violated = self._violates(self._measure_quietly(sides, [point], _Tightest(self.floor)))[
+                0
+            ]
             if not violated or not self.over.admits(point, sides.sizes):
                 return None
-            return int(self._measure(sides, [point], _Tightest())[1][0])
+            return int(self._measure(sides, [point], _Tightest(self.floor))[1][0])
 
         if sides.trial.is_control:
-            _, entry = self._measure(sides, [point], _Tightest())
+            _, entry = self._measure(sides, [point], _Tightest(self.floor))
             return fallen_control(say, sides, point, int(entry[0]), self._excess)
         # A hundredth of the gap must survive, or shrinking would end at a near-equality.
-        refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest()) > margin / 100
+        refutes = lambda cs: self._measure_quietly(sides, cs, _Tightest(self.floor)) > margin / 100
         # A simple point may be one where only floats violate it.
         allowed = lambda case: self.over.admits(case, sides.sizes)
         points = (shrink(point, refutes, allowed), point)
@@ -264,9 +267,13 @@ class Inequality(Check):
 
 
 class _Tightest:
-    """The largest ratio seen, and where; a tie stays with the smaller size."""
+    """The largest ratio seen, and where; a tie stays with the smaller size.
 
-    def __init__(self) -> None:
+    **Fields:** `nearness`: how near the sides came to each other, whatever their signs.
+    """
+
+    def __init__(self, floor: float) -> None:
+        self.nearness = Nearness(floor)
         self._ratio = -np.inf
         self._where: tuple[Sides, Case, int] | None = None
 
@@ -279,11 +286,6 @@ class _Tightest:
             return
         if self._where is None or value > self._ratio + 1e-6 * abs(self._ratio):
             self._ratio, self._where = value, (sides, points[worst], entry)
-
-    @property
-    def ratio(self) -> float | None:
-        """The largest ratio, None if nothing was seen where rhs > 0."""
-        return None if self._where is None else self._ratio
 
     def measured(self) -> LargestRatio | None:
         if self._where is None:

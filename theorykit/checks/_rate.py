@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +13,13 @@ from jaxtyping import Float
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
-from theorykit.checks._targets import Alternative, nearest_that_falls, predicted, refuse_disjoint
+from theorykit.checks._targets import (
+    Alternative,
+    nearest_that_falls,
+    predicted,
+    refuse_disjoint,
+    refuse_same,
+)
 from theorykit.common import exponents
 from theorykit.common.arguments import at_least_0, flag, positive, real, shown, size
 from theorykit.results import (
@@ -26,6 +33,9 @@ from theorykit.results import (
     Witness,
     of_exponent,
 )
+
+LEAST = 1e-3
+"""The least relative distance of two sizes."""
 
 
 class FittedExponent(Measurement):
@@ -113,6 +123,12 @@ class Rate(Check):
         if len({positive("a size of a rate", n) for n in sizes}) < max(3, len(sizes)):
             raise ValueError(
                 f"a rate needs at least three different positive sizes, not at={shown(self.at)}."
+            )
+        ordered = sorted(sizes)
+        if any(b < (1 + LEAST) * a for a, b in itertools.pairwise(ordered)):
+            raise ValueError(
+                f"the sizes of a rate are at least {LEAST:.1%} apart, so that an exponent is more "
+                f"than rounding, not at={shown(self.at)}."
             )
         if self._keyed() and self.replicates < 2:
             raise ValueError(f"a rate needs replicates >= 2, not {self.replicates}.")
@@ -203,7 +219,10 @@ class Rate(Check):
         measured = found.measured
         if isinstance(self.control, Alternative) and isinstance(measured, FittedExponent):
             return self.control.judged(measured.exponent, measured.interval, self._band())
-        return super().fallen(found, trial)
+        fallen = super().fallen(found, trial)
+        if fallen is not None and isinstance(fallen.measured, FittedExponent) and not self._keyed():
+            refuse_same(self._band(), fallen.measured.predicted, fallen.measured.interval)
+        return fallen
 
     def _band(self) -> tuple[float, float]:
         low, high = -math.inf, math.inf

@@ -80,5 +80,23 @@ def refuse_disjoint(
         )
 
 
+def refuse_same(own: Range, other: Range, interval: Range) -> None:
+    """Refuse a control of a target disjoint from the claim's that measures what the claim predicts.
+
+    **Raises:** `ClaimError`.
+    """
+    if (other[1] <= own[0] or own[1] <= other[0]) and _within(interval, own):
+        raise ClaimError(
+            f"the control measures [{interval[0]:.3g}, {interval[1]:.3g}], which is what the claim "
+            f"predicts, and falls only because it predicts {_range(other)} of it; let it measure "
+            "something else, or name what would be measured if the claim were false, as in "
+            "control=alternative(1.0)."
+        )
+
+
+def _within(inner: Range, outer: Range) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
 def _range(ends: Range) -> str:
     return f"[{ends[0]:.3g}, {ends[1]:.3g}]"

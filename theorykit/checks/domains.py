@@ -399,9 +399,7 @@ class Inputs:
         if not self.premises:
             return True
         point = self.point(parameters, sizes, np)
-        return all(
-            bool(np.all(call(premise, point, sizes, "the premise"))) for premise in self.premises
-        )
+        return all(_truth(call(p, point, sizes, "the premise"), point) for p in self.premises)
 
     def map(self, function: Callable[..., Mapping[str, Any]]) -> "Inputs":
         """Return the domain reparametrised: the names that `function` returns are the arguments.
@@ -468,6 +466,17 @@ class Inputs:
         arguments = [f"{name} in {domain}" for name, domain in self.arguments.items()]
         sizes = [f"{name} in {set_of(values)}" for name, values in self.sizes.items()]
         return ", ".join(arguments + sizes) + self._told()
+
+
+def _truth(found: Any, point: Mapping[str, Any]) -> bool:
+    """Return whether a premise is true in all entries, for which it has to say so."""
+    made = np.asarray(found)
+    if made.dtype.kind not in "biuf" or (made.dtype.kind == "f" and np.isnan(made).any()):
+        raise ValueError(
+            f"a premise returns a truth value, not {shown(found)}, as it does at "
+            f"{', '.join(f'{k}={shown(v)}' for k, v in point.items())}."
+        )
+    return bool(made.all())
 
 
 def inputs(**arguments: Any) -> Inputs:

@@ -69,6 +69,8 @@ def load(path: str | Path) -> list[Claim]:
         raise ValueError(f"{path} cannot be imported: {explain(error, file)}.") from error
     finally:
         sys.path.remove(str(file.parent))
+    if str(file.parent) not in sys.path:  # for imports inside its functions; at the end, lest it
+        sys.path.append(str(file.parent))  # hide a module that is installed
     found = REGISTRY.declared_in(file)
     if not found:
         raise ValueError(f"{path} declares no claim; decorate one with @claim(...).")

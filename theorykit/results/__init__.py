@@ -22,7 +22,9 @@ from theorykit.results._resolution import Unit as Unit
 from theorykit.results._resolution import of_bound as of_bound
 from theorykit.results._resolution import of_exponent as of_exponent
 from theorykit.results._resolution import of_identity as of_identity
+from theorykit.results._resolution import of_limit as of_limit
 from theorykit.results._resolution import of_members as of_members
+from theorykit.results._resolution import of_sign as of_sign
 from theorykit.results._resolution import of_value as of_value
 from theorykit.results._result import UNREADABLE as UNREADABLE
 from theorykit.results._result import Outcome as Outcome

@@ -98,17 +98,53 @@ class Resolution:
 
 
 def of_bound(ratio: float | None) -> Resolution:
-    """Return the resolution of lhs <= rhs whose largest lhs / rhs is this; None: it has none."""
+    """Return the resolution of a bound, of which this is the largest share that was reached.
+
+    None, 0 or less: no share of it was.
+    """
     factor = 1 / ratio if ratio is not None and ratio > 0 else math.inf
     poor = ""
     if factor > LOOSEST:
         seen = f"lhs is never nearer to rhs than a factor {factor:.0e}"
+        seen = seen if math.isfinite(factor) else "lhs never reaches any share of rhs"
         poor = (
-            f"{seen if math.isfinite(factor) else 'lhs is never above 0 where rhs is'}, so a bound "
-            f"{LOOSEST:g} times smaller would have held too; try it where it is tight, or state a "
-            "sharper one."
+            f"{seen}, so a bound {LOOSEST:g} times sharper would have held too; try it where it "
+            "is tight, or state a sharper one."
         )
     return Resolution(Unit.factor, max(factor, 1.0), poor=poor)
+
+
+def of_sign(least: float, largest: float, count: int) -> Resolution:
+    """Return the resolution of a statement that something has a sign: how near to 0 it came.
+
+    **Arguments:** `least`, `largest`: its size where it was smallest and largest, among `count`
+    values. Where it hardly varies, beside its distance from 0, a bound far from it was subtracted.
+    """
+    poor = ""
+    if count > 1 and (largest - least) * LOOSEST < least:
+        poor = (
+            f"One side is 0, and the other lies {least:.3g} or more away and hardly varies, so a "
+            f"bound {LOOSEST:g} times sharper would have held too; write what is bounded on one "
+            "side and the bound on the other."
+        )
+    return Resolution(Unit.absolute, least, poor=poor)
+
+
+def of_limit(distance: float, limit: float, reached: float) -> Resolution:
+    """Return the resolution of a number that keeps within a limit by this distance.
+
+    **Arguments:** `reached`: how near the limit the number may be. One of the two being so many
+    times the other, as for a bound, is poor.
+    """
+    small, large = sorted((abs(limit), abs(reached)))
+    beyond = limit * reached > 0 or large == abs(limit)
+    poor = ""
+    if small > 0 and beyond and large > LOOSEST * small:
+        poor = (
+            f"What was measured comes no nearer to {limit:.3g} than {reached:.3g}, so a limit "
+            f"{LOOSEST:g} times sharper would have held too; state a sharper one."
+        )
+    return of_value(distance, 0.0, poor)
 
 
 def of_identity(relative: float) -> Resolution:

@@ -20,14 +20,16 @@ def fingerprint(claim: Claim) -> str:
 
     The rest is every module that these import, and that those import, as far as it is the toolkit's
     or the user's: not the standard library's and not of another distribution, unless the claim is
-    of that. Docstrings, comments and layout do not count, nor do files that are read as data. A
-    module that this process has imported counts as it was then.
+    of that. A file that one of them names, beside it, counts as well: data that it reads.
+    Docstrings, comments and layout do not count, nor do names of files that are put together, nor
+    the environment. A module that this process has imported counts as it was then.
     """
     parts = [claim.id, claim.paper, claim.ref, claim.statement, *claim.assumptions, claim.expect]
     own = _own(claim.build)
     package = claim.build.__module__.split(".")[0]
     others = reached(own.imports, package, claim.file.parent)
     marks = [f"{name} {mark}" for name, mark in others.items()]
+    marks.append(own.data(claim.file.parent))
     return hashlib.sha256("\0".join([*parts, own.mark, *marks]).encode()).hexdigest()[:16]
 
 
@@ -47,7 +49,8 @@ def _own(build: Any) -> Code:
 
 def _together(pieces: list[Code]) -> Code:
     imports = frozenset[str]().union(*(piece.imports for piece in pieces))
-    return Code("\n".join(piece.mark for piece in pieces), imports)
+    texts = frozenset[str]().union(*(piece.texts for piece in pieces))
+    return Code("\n".join(piece.mark for piece in pieces), imports, texts)
 
 
 @functools.lru_cache(maxsize=64)

@@ -82,16 +82,23 @@ class RunFolder(Folder):
         if self._out is None:
             raise ValueError(f"the run folder {self.path} is closed.")
         line = json.dumps({"fingerprint": fingerprint, "result": result.json()}, allow_nan=False)
-        self._out.write(line + "\n")
-        self._out.flush()
-        os.fsync(self._out.fileno())
+        try:
+            self._out.write(line + "\n")
+            self._out.flush()
+            os.fsync(self._out.fileno())
+        except OSError as error:  # which does not say of which file
+            raise ValueError(
+                f"the result of {result.id} cannot be written to {self._results}: "
+                f"{error.strerror}; once it can, the same command goes on from there."
+            ) from error
         self._done[result.id] = (fingerprint, result)
 
     def close(self) -> None:
         """Give the folder back."""
-        if self._out is not None:
-            self._out.close()
-            self._out = None
+        out, self._out = self._out, None
+        if out is not None:
+            with contextlib.suppress(OSError):  # what could not be written has been said
+                out.close()
         super().close()
 
 

@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import functools
 import hashlib
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -22,17 +23,42 @@ ROOT = sys.modules[__name__.partition(".")[0]]
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """A piece of Python: `mark`, a hash of what it says; `imports`, the names that it imports."""
+    """A piece of Python.
+
+    **Fields:** `mark`, a hash of what it says; `imports`, the names that it imports; `texts`, the
+    strings in it that may be names of files.
+    """
 
     mark: str
     imports: frozenset[str]
+    texts: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, tree: ast.AST, package: str) -> "Code":
         """Read a tree, whose relative imports start from this package."""
         imports = frozenset(_imports(tree, package))
         without_docstrings(tree)
-        return cls(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports)
+        constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
+        texts = frozenset(v for v in constants if isinstance(v, str) and _FILE.fullmatch(v))
+        return cls(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, texts)
+
+    def data(self, folder: Path) -> str:
+        """Return a hash of the files that it names, where it is in this folder; "" for none."""
+        marks = [mark for text in sorted(self.texts) if (mark := _of_data(folder / text))]
+        return hashlib.sha256("".join(marks).encode()).hexdigest() if marks else ""
+
+
+_FILE = re.compile(r"[\w\-./ ]{1,200}\.\w{1,8}")
+
+
+def _of_data(file: Path) -> str:
+    try:
+        if not file.is_file():  # the text is the name of something else
+            return ""
+        with file.open("rb") as content:
+            return f"{file.name} {hashlib.file_digest(content, 'sha256').hexdigest()}"
+    except OSError:
+        return "unreadable"
 
 
 def without_docstrings(tree: ast.AST) -> None:
@@ -59,7 +85,7 @@ def reached(names: Iterable[str], package: str, folder: Path) -> dict[str, str]:
         if place is None or place[0] in found:
             continue
         code = _code(*place)
-        found[place[0]] = code.mark
+        found[place[0]] = f"{code.mark} {code.data(place[1].parent)}".strip()
         waiting += code.imports - asked
         asked |= code.imports
     return dict(sorted(found.items()))

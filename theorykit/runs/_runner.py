@@ -13,7 +13,7 @@ from typing import Any
 from theorykit.claims import Claim, Wanted, select
 from theorykit.common.arguments import size
 from theorykit.common.version import __version__
-from theorykit.results import Result
+from theorykit.results import Result, Verdict
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
@@ -41,7 +41,8 @@ def verify(
       claims; the claims of all known papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
     - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
-    - `run`: a folder to append results to; claims that have one there already are not run again.
+    - `run`: a folder to append results to; claims that have one there already, and no error, are
+      not run again.
     - `jobs`: run them in as many processes of this machine; 1: one after the other in this one;
       None: two at a time in this one. Results are the same. A claim of a notebook or script runs in
       this process all the same.
@@ -147,7 +148,7 @@ def run_claims(
     left: dict[str, Claim] = {}
     for claim in claims:
         known = folder.result(claim.id, marks[claim.id]) if folder else None
-        if known is not None:
+        if known is not None and known.verdict != Verdict.error:  # which may have been chance
             keep(known)
         else:
             left[claim.id] = claim

@@ -186,6 +186,7 @@ INEXACT = {
     "methodcaller": operator.methodcaller("__truediv__", 3),
     "methodcaller inside": lambda n: operator.methodcaller("__truediv__", 3)(n) >= 0,
     "percent": lambda n: "%.1f" % n != "",
+    "percent, in bytes": lambda n: b"%.1f" % n != b"",
     "percent, put together": lambda n: ("%" + ".1f") % n != "",
     "f-string": lambda n: f"{n:.1f}" != "",
     "f-string, computed format": lambda n: f"{n:{'.1f'}}" != "",
@@ -472,8 +473,8 @@ NUMBER = itertools.count()
 
 
 def made(expression):
-    """Return `lambda n: expression > 3`, with a source that can be found."""
-    text, file = f"lambda n: {expression} > 3\n", f"random_{next(NUMBER)}.py"
+    """Return `lambda n: n > 0 and expression > 3`, with a source that can be found."""
+    text, file = f"lambda n: n > 0 and {expression} > 3\n", f"random_{next(NUMBER)}.py"
     linecache.cache[file] = (len(text), None, [text], file)
     return eval(compile(text, file, "eval"), {"Fraction": Fraction, "__name__": __name__})
 

@@ -193,7 +193,7 @@ SAMPLE, ODD, EVEN = random.Random(0), itertools.count(), itertools.count()
         identity(lhs=SAMPLE.random, rhs=lambda: 7.0, traceable=False),
         expectation(statistic=lambda key: jnp.asarray(SAMPLE.random()), value=0),
         rate(measure=lambda n: n + SAMPLE.random(), exponent=1),
-        exhaustive(predicate=lambda n: next(ODD) % 2, universe=range(9)),
+        exhaustive(predicate=lambda n: (next(ODD) + 2 * n) % 2, universe=range(9)),
         construction(build=lambda: next(EVEN), has=lambda n: n % 2 == 1),
     ],
 )  # fmt: skip

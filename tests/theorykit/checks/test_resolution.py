@@ -1,6 +1,9 @@
 """A resolution is what it says: a little more would have been noticed, a little less not."""
 
+import contextlib
 import dataclasses
+import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -169,6 +172,53 @@ def test_a_bound_that_is_never_near_is_inconclusive():
     assert found.outcome.resolution.grade is Fineness.poor
 
 
+@pytest.mark.parametrize("factor", [1.0, 1.5, 40.0])
+def test_a_negative_bound_may_grow_by_its_resolution(factor):
+    over = inputs(x=interval(0.1, 1.0, "3"))
+    make = lambda part: inequality(
+        lhs=lambda x: -factor * x.sum(), rhs=lambda x: -part * x.sum(), over=over, steps=20
+    )
+    found = tried(make(1.0)).resolution
+    assert found.unit is Unit.factor
+    assert found.value == pytest.approx(factor, rel=1e-6)
+    assert tried(make(0.999 * found.value)).verdict is Verdict.holds
+    assert tried(make(1.001 * found.value)).verdict is Verdict.refuted
+
+
+def test_a_bound_that_changes_its_sign_is_as_near_as_on_its_nearer_side():
+    over = inputs(x=interval(-1, 1))
+    rhs = lambda x: jnp.where(x > 0, 2.0, -1.0) * jnp.abs(x)  # 2 |x|, or x, which is tight
+    check = inequality(lhs=lambda x: x, rhs=rhs, over=over, steps=20)
+    assert tried(check).resolution.value == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.25])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_sign_may_move_by_its_resolution(slack, turned):
+    size = lambda x: slack + (x - 0.5) ** 2
+    sides = [lambda x: 0.0 * x, size] if turned else [lambda x: -size(x), lambda x: 0.0 * x]
+    check = inequality(lhs=sides[0], rhs=sides[1], over=inputs(x=interval(0, 1)))
+    found = tried(check).resolution
+    assert (found.unit, found.poor) == (Unit.absolute, "")
+    assert found.value == pytest.approx(slack, abs=1e-6)
+
+
+def test_a_bound_far_away_is_no_better_as_a_difference():
+    far = inequality(lhs=lambda x: x - 1e9, rhs=lambda x: 0.0, over=inputs(x=interval(0, 1)))
+    found = tried(far).resolution
+    assert "hardly varies" in found.poor
+    assert found.value == pytest.approx(1e9)
+
+
+def test_where_both_sides_are_infinite_nothing_is_compared():
+    check = identity(lhs=lambda x: x + jnp.inf, rhs=lambda x: jnp.inf, over=inputs(x=reals()))
+    found = tried(check)
+    assert (found.verdict, found.resolution) == (Verdict.inconclusive, None)
+    assert "nothing was compared" in found.note
+    bound = inequality(lhs=lambda x: x, rhs=lambda x: jnp.inf, over=inputs(x=reals()))
+    assert "any share of rhs" in tried(bound).resolution.poor
+
+
 def test_a_bound_that_is_never_near_holds_where_all_of_it_is_proved():
     check = inequality(
         lhs=lambda x: x,
@@ -179,6 +229,68 @@ def test_a_bound_that_is_never_near_holds_where_all_of_it_is_proved():
     )
     found = weighed(check)
     assert (found.verdict, found.proved) == (Verdict.holds, True)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
+def test_a_mean_of_what_is_not_finite_is_refused(shape, bad):
+    statistic = lambda key: jnp.where(jax.random.uniform(key, shape) < 0.5, bad, 1.0)
+    with pytest.raises(ClaimError, match=r"is not finite in .* of 64 replicates"):
+        tried(expectation(statistic=statistic, value=1.0))
+
+
+@pytest.mark.parametrize("value", [1.0, 2.0])
+def test_what_no_key_changes_says_nothing_of_chance(value):
+    rare = lambda key: 1.0 + 1e-9 + jnp.where(jax.random.uniform(key) < 1e-6, 1e6, 0.0)
+    found = tried(expectation(statistic=rare, value=value))
+    assert found.verdict is Verdict.inconclusive
+    assert "a value that 20% of the keys give could have been missed" in found.note
+
+
+def test_an_event_that_never_happened_may_be_rare():
+    rare = lambda key: (jax.random.uniform(key) < 1e-4).astype(float)
+    make = lambda value, **more: tried(
+        expectation(statistic=rare, value=value, replicates=100, error=1e-3, **more)
+    )
+    found = make(1e-4)
+    assert found.verdict is Verdict.holds
+    # None of a hundred: so it is by chance of at least 1e-3 / 2 up to this frequency.
+    most = 1 - (1e-3 / 2) ** (1 / 100)
+    assert found.measured.interval[1] == pytest.approx(most)
+    assert make(0.99 * most).verdict is Verdict.holds
+    assert make(1.01 * most).verdict is Verdict.refuted
+    certain = lambda key: (jax.random.uniform(key) >= 1e-4).astype(float)
+    check = expectation(statistic=certain, value=1 - 1e-4, replicates=100)
+    assert tried(check).verdict is Verdict.holds
+
+
+def test_a_mean_is_known_no_better_than_to_rounding():
+    check = expectation(statistic=lambda key: jax.random.uniform(key) * 1e-11 + 1, value=1.0)
+    found = tried(check).resolution
+    assert found.value == pytest.approx(1e-9, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        (dict(at_least=1.0), False),  # 2000 is measured
+        (dict(at_least=999.0), True),
+        (dict(at_most=1e7), False),
+        (dict(at_least=-1e7), False),
+        (dict(at_least=-1.0), True),
+    ],
+)
+def test_a_limit_that_is_far_away_is_poor(claim, holds):
+    statistic = lambda key: 2000 + jax.random.normal(key)
+    control = {name: 5e8 if name == "at_least" else 0.0 for name in claim}
+    found = weighed(expectation(statistic=statistic, **claim, control=control))
+    assert found.verdict is (Verdict.holds if holds else Verdict.inconclusive)
+
+
+def test_sizes_of_a_rate_are_apart():
+    with pytest.raises(ValueError, match=r"at least 0.1% apart"):
+        rate(measure=lambda n: n, at=(8.0, 8.004, 16.0), exponent=1)
+    assert rate(measure=lambda n: n, at=(16.0, 8.0, 8.01), exponent=1)
 
 
 @pytest.mark.parametrize("bound", [1.0, 1.5])
@@ -249,6 +361,77 @@ def test_controls_that_are_the_claim_or_do_not_look_are_refused():
     assert weighed(seen).verdict == Verdict.holds
 
 
+def deleted(n):
+    del n
+    return False
+
+
+class Never:
+    def __call__(self, n):
+        return False
+
+    def method(self, n):
+        return False
+
+
+class Above:
+    def __call__(self, n):
+        return n > 1
+
+
+@pytest.mark.parametrize(
+    ("predicate", "blind"),
+    [
+        (lambda *n: False, True),
+        (lambda n, known=False: known, True),
+        (lambda n, *, known=False: known, True),
+        (functools.partial(lambda k, n: k, False), True),
+        (functools.partial(lambda k, n: n > k, 1), False),
+        (functools.cache(lambda n: False), True),
+        (deleted, True),
+        (Never(), True),
+        (Never().method, True),
+        (Above(), False),
+        (lambda *n: n[0] > 1, False),
+        (lambda n: [k for k in range(2) if n > k][:1] == [1], False),
+        (lambda n: (lambda: n > 1)(), False),
+        (lambda n: locals()["n"] > 1, False),
+        (int, False),
+    ],
+)
+def test_what_does_not_look_at_its_member_is_refused_wherever_it_stands(predicate, blind):
+    says = pytest.raises(ClaimError, match="does not look at its member")
+    refused = says if blind else contextlib.nullcontext()
+    with refused:
+        exhaustive(predicate=predicate, universe=[1, 2])
+    with refused:
+        exhaustive(predicate=lambda n: n > 0, telling=predicate, universe=[1, 2])
+    with refused:
+        construction(build=lambda: 1, has={"small": predicate})
+    check = construction(build=lambda n: n, has=lambda n: n > 0, cases=[1, 2])
+    if blind:
+        with pytest.raises(ClaimError, match="in the control, has does not look"):
+            dataclasses.replace(check, control=dict(has=predicate)).controlled()
+
+
+def test_a_control_measures_no_other_target_of_the_same_thing_written_anew():
+    check = rate(
+        measure=lambda n: 2.0 * n,
+        at=(8, 16, 32),
+        exponent=1,
+        control=dict(measure=lambda n: 2.0 * n, exponent=3),
+    )
+    found = weighed(check)
+    assert found.verdict is Verdict.error
+    assert "falls only because it predicts [2.9, 3.1]" in found.note
+    other = dataclasses.replace(check, control=dict(measure=lambda n: 2.0 * n**2, exponent=4))
+    assert weighed(other).verdict is Verdict.holds
+    trained = lambda key, progress: np.array([1.0, 1.1, 0.9])
+    again = lambda key, progress: trained(key, progress)
+    check = experiment(measure=trained, at_most=2.0, control=dict(measure=again, at_least=3.0))
+    assert "falls only because" in weighed(check).note
+
+
 # Premises and scope ------------------------------------------------------------------------
 
 
@@ -276,8 +459,40 @@ def test_the_scope_of_a_box():
     assert scope(on_box(), inputs(x=interval(0, 2, 2))).scope is Scope.whole
     found = scope(on_box(x=(0.5, 1)), inputs(x=positive("2")))
     assert (found.scope, found.share) == (Scope.part, None)
-    with pytest.raises(ClaimError, match="no width"):
-        scope(on_box(x=(1, 1)), over)
+    for ends in [(1, 1), ("1/3", "1/3"), (np.array([0.5, 1.0]), np.array([1.5, 1.0]))]:
+        with pytest.raises(ClaimError, match="no width"):
+            scope(on_box(n=2, x=ends), over)
+    with pytest.raises(ClaimError, match="x is 1 at both ends"):
+        scope(on_box(n=2, x=ends), over)
+    for ends in [(3, 4), (2, 3), (-1, 0)]:
+        with pytest.raises(ClaimError, match="outside of the domain"):
+            scope(on_box(x=ends), over)
+
+
+@pytest.mark.parametrize("ends", [(1e-300, 1), (0, 1 - 1e-16), (-1, 1 - 1e-16), (0.25, 2)])
+def test_a_box_that_leaves_out_a_sliver_is_a_part(ends):
+    over = inputs(x=interval(0, 1))
+    check = inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=over, proof=on_box(x=ends))
+    certificate = tried(check).certificate
+    assert certificate.scope is Scope.part
+    assert certificate.share < 1
+    assert "searched only" in tried(check).note
+    whole = dataclasses.replace(check, proof=on_box(x=(-1, 2)))
+    assert tried(whole).certificate.scope is Scope.whole
+    assert "searched only" not in tried(whole).note
+
+
+def test_a_box_is_written_with_the_digits_that_it_needs():
+    check = inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=inputs(x=interval(0, 1)))
+    narrow = dataclasses.replace(check, proof=on_box(x=(0.5, 0.5 + 2**-40)))
+    assert tried(narrow).certificate.where == "x in [0.5, 0.5000000000009095]"
+
+
+@pytest.mark.parametrize("found", [None, math.nan, "yes", [True, None]])
+def test_a_premise_is_a_truth_value(found):
+    over = inputs(x=reals("2")).given(lambda x: found)
+    with pytest.raises(ValueError, match="a premise returns a truth value, not"):
+        tried(inequality(lhs=lambda x: x, rhs=lambda x: x + 1, over=over))
 
 
 def test_a_universe_is_the_whole_statement_only_if_the_claim_says_so():

@@ -65,7 +65,7 @@ def test_unknown_expectations_and_tiers_are_refused(registry, wrong):
 
 
 def true(**fields):
-    return exhaustive(predicate=lambda n: True, universe=range(3), **fields)
+    return exhaustive(predicate=lambda n: n >= 0, universe=range(3), **fields)
 
 
 @pytest.mark.parametrize(

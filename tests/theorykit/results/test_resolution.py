@@ -27,7 +27,7 @@ def test_a_bound(ratio, factor, grade):
     found = results.of_bound(ratio)
     assert (found.unit, found.grade) == (Unit.factor, grade)
     assert found.value == pytest.approx(factor, rel=1e-12)
-    assert ("never above 0" in found.poor) == math.isinf(factor)
+    assert ("any share of rhs" in found.poor) == math.isinf(factor)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,41 @@ def test_a_value(distance, predicted, poor):
     found = results.of_value(distance, predicted)
     assert (found.unit, found.value, bool(found.poor)) == (Unit.absolute, distance, poor)
     assert results.of_value(distance, predicted, "For a reason.").poor == "For a reason."
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "count", "poor"),
+    [
+        (1.0, 2.0, 9, False),
+        (1.0, 1.0011, 9, False),
+        (1.0, 1.0009, 9, True),  # as 1000 (1 + x) <= 1e6, written with a difference
+        (1e-9, 1e-9, 9, True),
+        (1.0, 1.0, 1, False),  # a number alone
+        (0.0, 0.0, 9, False),
+    ],
+)
+def test_a_sign(least, largest, count, poor):
+    found = results.of_sign(least, largest, count)
+    assert (found.unit, found.value, bool(found.poor)) == (Unit.absolute, least, poor)
+
+
+@pytest.mark.parametrize(
+    ("limit", "reached", "poor"),
+    [
+        (2.0, 1.0, False),
+        (2000.0, 1.0, True),
+        (1.0, 2000.0, True),
+        (-1.0, -2000.0, True),
+        (-2000.0, -1.0, True),
+        (-2000.0, 1.0, True),  # of two signs, a limit far beyond what was measured
+        (-1.0, 2000.0, False),  # near 0, as far as what was measured goes: a sign
+        (0.0, 5.0, False),
+        (5.0, 0.0, False),
+    ],
+)
+def test_a_limit(limit, reached, poor):
+    found = results.of_limit(3.0, limit, reached)
+    assert (found.unit, found.value, bool(found.poor)) == (Unit.absolute, 3.0, poor)
 
 
 @pytest.mark.parametrize(

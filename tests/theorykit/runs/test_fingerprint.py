@@ -96,6 +96,33 @@ def test_a_claims_docstring_does_not_count(tmp_path, registry):
     assert fingerprint(load(file)[0]) != before
 
 
+@pytest.mark.parametrize("in_claim", [True, False])
+def test_a_file_of_data_beside_the_code_counts(tmp_path, in_claim):
+    read = 'Path(__file__).with_name("bound.json").read_text()'
+    write(tmp_path)
+    file = tmp_path / ("mine.py" if in_claim else "helper.py")
+    file.write_text(f"from pathlib import Path\n{file.read_text()}\ntext = lambda: {read}\n")
+    data = tmp_path / "bound.json"
+    marks = []
+    for content in ("5", "6", "5", None):
+        if content is None:
+            data.unlink()
+        else:
+            data.write_text(content)
+        marks.append(fingerprint(load(tmp_path / "mine.py")[0]))
+    assert marks[0] == marks[2]
+    assert len(set(marks)) == 3
+
+
+def test_a_claim_may_import_its_neighbours_while_it_runs(tmp_path):
+    write(tmp_path, package="")
+    text = (tmp_path / "mine.py").read_text().replace("helper", "some_neighbour")
+    (tmp_path / "helper.py").rename(tmp_path / "some_neighbour.py")
+    (tmp_path / "mine.py").write_text(text)
+    (claim,) = load(tmp_path / "mine.py")
+    assert claim.run().verdict == "holds"
+
+
 @pytest.mark.parametrize(
     ("line", "names"),
     [

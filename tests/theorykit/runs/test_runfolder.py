@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,23 @@ def test_a_torn_last_line_is_dropped(tmp_path, torn):
         folder.append(result("b"), "f")
     lines = (tmp_path / "results.jsonl").read_text().splitlines()
     assert [json.loads(line)["result"]["id"] for line in lines] == ["a", "b"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_disk_is_a_sentence_with_the_file(tmp_path):
+    with RunFolder(tmp_path, HEADER) as folder:
+        folder.append(result("a"), "f")
+        with open("/dev/full", "w") as full:
+            folder._out, whole = full, folder._out
+            with pytest.raises(
+                ValueError, match=r"result of b cannot be written to .*jsonl: No sp"
+            ):
+                folder.append(result("b"), "f")
+            assert folder.result("b", "f") is None
+            folder.close()
+        whole.close()
+    with RunFolder(tmp_path, HEADER) as folder:
+        assert folder.result("a", "f") is not None
 
 
 def test_a_folder_of_another_run_is_refused_and_kept(tmp_path):

@@ -12,7 +12,7 @@ from theorykit.checks.domains import inputs, interval
 from theorykit.claims import claim
 from theorykit.runs._fingerprint import _without_a_file
 from theorykit.runs._replay import Replay
-from theorykit.runs._runner import run_claims
+from theorykit.runs._runner import run_claims, verify
 from theorykit.runs._task import Seldom
 
 
@@ -39,6 +39,21 @@ def test_every_claim_has_one_result_and_then_it_ends(registry, monkeypatch, coun
     thread.join(timeout=60)
     assert not thread.is_alive()
     assert sorted(r.id for r in kept) == [c.id for c in some]
+
+
+def test_an_error_is_tried_again_and_a_result_is_not(registry, tmp_path):
+    tried = []
+
+    @claim("mine.a")
+    def flaky():
+        tried.append(1)
+        if len(tried) == 1:
+            raise OSError("not now")
+        return exhaustive(predicate=lambda n: n < 3, universe=range(3))
+
+    verdicts = [verify([flaky], run=tmp_path)[0].verdict for _ in range(3)]
+    assert verdicts == ["error", "inconclusive", "inconclusive"]
+    assert len(tried) == 2
 
 
 def test_progress_is_handed_on_five_times_a_second_at_most(monkeypatch):
