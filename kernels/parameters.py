@@ -27,7 +27,7 @@ def parameters(*names: str) -> Callable[[Class], Class]:
 
         def unflatten(static: tuple[Any, ...], leaves: Any) -> Any:
             moving, constant = static
-            made = object.__new__(cls)
+            made: Any = object.__new__(cls)
             for name, value in (*constant, *zip(moving, leaves, strict=True)):
                 object.__setattr__(made, name, value)
             return made

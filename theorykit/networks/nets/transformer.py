@@ -114,8 +114,8 @@ class Attention(nnx.Module):
             seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
         # A row that sees nothing belongs to a padded token: it puts out zero.
-        seen = np.ones(scores.shape[-2:], bool) if visible is None else visible
-        return options.attention.weights(scores, seen)
+        allowed = jnp.ones(scores.shape[-2:], bool) if visible is None else jnp.asarray(visible)
+        return options.attention.weights(scores, allowed)
 
 
 def rotate(

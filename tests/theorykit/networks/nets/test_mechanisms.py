@@ -70,10 +70,10 @@ def average(options, key=1, **sizes):
 @pytest.mark.parametrize(
     ("attention", "sizes"),
     [
-        (Sigmoid(-0.5), {}),
-        (NormalisedRelu(0.7), {}),
         (Bumps(), {}),
-        (Gated(), {}),
+        pytest.param(Sigmoid(-0.5), {}, marks=pytest.mark.slow),
+        pytest.param(NormalisedRelu(0.7), {}, marks=pytest.mark.slow),
+        pytest.param(Gated(), {}, marks=pytest.mark.slow),
         # What settles does so at the rate of the head size.
         pytest.param(Linear(), dict(head_size=256), marks=pytest.mark.slow),
         pytest.param(Concentrated(), dict(head_size=256), marks=pytest.mark.slow),
