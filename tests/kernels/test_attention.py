@@ -113,12 +113,8 @@ def test_absent_ntk_stands_for_the_nngp():
     _, a1, a2, (s, _, s_rows, _) = case()
     a1, a2 = rows_first(a1), rows_first(a2)
     for attention, rows in ((Softmax(), Shares), (Identity(), Fixed)):
-        one, two = rows(a1), rows(a2)
-        both = jax.jit(
-            lambda *tokens, f=attention.step, one=one, two=two: f(
-                one, two, Tokens(*tokens), 1.3, True
-            )
-        )
+        one, two, step = rows(jnp.asarray(a1)), rows(jnp.asarray(a2)), attention.step
+        both = jax.jit(lambda *k, f=(step, one, two): f[0](*f[1:], Tokens(*k), 1.3, True))
         short, long = both(s, None, s_rows, None), both(s, s, s_rows, s_rows)
         np.testing.assert_allclose(short, long, rtol=1e-12)
 
