@@ -1,6 +1,7 @@
 """Symmetric last-token Gram matrix against one matrix product of the same size.
 
     python benchmarks/gram.py [--inputs 2048] [--tokens 32] [--features 64] [--draws 256]
+        [--attention softmax] [--ntk]
 
 The product is the (inputs, draws * features) x (draws * features, inputs) one that the feature
 form consists of. `rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
@@ -13,6 +14,13 @@ import jax.numpy as jnp
 from _timing import alternate, report, spread
 
 from theorykit import kernels
+from theorykit.kernels import attention
+
+ATTENTIONS = {
+    "softmax": attention.Softmax(),
+    "sigmoid": attention.Sigmoid(),
+    "relu": attention.NormalisedRelu(),
+}
 
 
 def main() -> None:
@@ -22,13 +30,14 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=64)
     parser.add_argument("--draws", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--attention", choices=ATTENTIONS, default="softmax")
     parser.add_argument("--ntk", action="store_true", help="time NNGP and NTK together")
     at = parser.parse_args()
 
     key = jax.random.key(0)
     x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
     a = jax.random.normal(key, (at.inputs, at.draws * at.features), jnp.float32)
-    net = kernels.InfiniteTransformer()
+    net = kernels.InfiniteTransformer(attention=ATTENTIONS[at.attention])
     get = ("nngp", "ntk") if at.ntk else ("nngp",)
     product = jax.jit(lambda a: a @ a.T)
     kernel = lambda: net(x, key=key, draws=at.draws, replicates=1, get=get, draw="joint")

@@ -14,10 +14,11 @@ from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import (
     State,
     add,
+    at,
     attend,
+    drawn_rows,
     layer_norm,
     mlp,
-    scores,
     steepness,
     visible,
 )
@@ -90,7 +91,7 @@ def own_steepness(net: Any, factor, mask, rows) -> Float[Array, " inputs"]:
     """Return `steepness` of each input of a set; `rows` (n, R) are the tokens that attend."""
     gram = jnp.einsum("iar,ibr->iab", factor, factor)
     var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), rows, 1)
-    return steepness(net.score_scale, gram, var, mask)
+    return steepness(mechanism(net.attention), net.score_scale, gram, var, mask)
 
 
 def joint_block(
@@ -115,11 +116,13 @@ def joint_block(
     h = normed(net, z)
     factor, left = factor_of(h, factor, plan.rank)
     r = factor.shape[-1]
-    count, size = plan.blocks(n * t * max(t, r), BLOCK)
+    attends = mechanism(net.attention)
+    kept = attends.cost(t) if plan.ntk else 1
+    count, size = plan.blocks(n * t * max(t * kept, r), BLOCK)
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
     layer = partial(
         attend,
-        mechanism(net.attention),
+        attends,
         h.nngp,
         None if first or not plan.ntk else h.ntk,
         tangent=plan.ntk,
@@ -152,8 +155,9 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     rows = rows_of(net, mask)
     k = rows.shape[1]
     take = jax.vmap(lambda a, i: a[i])
-    f_rows, allowed = take(factor, rows), take(visible(mask, net.causal), rows)[:, :, None]
-    count, size = plan.blocks(n * k * max(t, r), BLOCK)
+    f_rows, allowed = take(factor, rows), take(visible(mask, net.causal), rows)
+    kept = attends.cost(t) if plan.ntk else 1
+    count, size = plan.blocks(n * k * max(t * kept, r), BLOCK)
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
     scale2 = jnp.asarray(net.score_scale, factor.dtype) ** 2
 
@@ -168,10 +172,10 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
             at_rows(h.nngp, i, j),
             at_rows(w, i, j),
         )
-        return attends.step(a[i], a[j], tokens, scale2, ntk)
+        return attends.step(at(a, i), at(a, j), tokens, scale2, ntk)
 
     def block(b):
-        a = attends.weights(scores(factor, f_rows, source(b), net.score_scale), allowed)
+        a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
         own = jax.lax.map(lambda i: jnp.diagonal(step(a, i, i, False)[0]), jnp.arange(n))
         return *jax.lax.map(lambda ij: step(a, ij[0], ij[1], plan.ntk), pairs), own
 

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
+from theorykit.kernels.attention import mechanism
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
 from theorykit.kernels.devices import varying
 from theorykit.kernels.features import feature_top
@@ -122,8 +123,9 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
 def _share(steep1: Any, steep2: Any, same: Any) -> Array:
     """Return the effective share of the draws that a tangent kernel's score terms come from.
 
-    A softmax has a slope where two of its scores are nearly tied. For two tokens, whose scores
-    differ by a normal variable with the deviation `steep`, the mean of a(1 - a) over its mean
+    A softmax has a slope where two of its scores are nearly tied, a sigmoid where its score is near
+    zero: a(1 - a) in both. For two tokens, whose scores differ by a normal variable with the
+    deviation `steep`, or for one such score, the square of the mean of a(1 - a) over its mean
     square makes 2.39 / steep of the draws; of the square of a(1 - a), in a row with itself,
     1.55 / steep. Rows of two inputs are taken to be independent, and so ties to be rarest.
     """
@@ -226,6 +228,10 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
     return restore(inputs, kernel) if net.readout == "tokens" else kernel
 
 
+def _invariant(net: Any) -> bool:
+    return mechanism(net.attention).invariant
+
+
 def _returned(kernel: Kernel, dtype: Any) -> Kernel:
     """Return a kernel with its values in a dtype."""
     cast = lambda k: None if k is None else k.astype(dtype)
@@ -244,9 +250,10 @@ def _report(kernel: Kernel, rare: Any, net: Any) -> None:
             )
     if rare is not None and float(rare[0]) > 0:
         count, seen, needed = map(float, rare)
+        which = "largest scores are nearly tied" if _invariant(net) else "scores are close to zero"
         warnings.warn(
-            f"at score_scale {float(net.score_scale):g} the NTK is carried by draws whose largest "
-            f"scores are nearly tied, of which about {seen:.2g} were seen in all: {count:.0f} of "
+            f"at score_scale {float(net.score_scale):g} the NTK is carried by draws whose {which}, "
+            f"of which about {seen:.2g} were seen in all: {count:.0f} of "
             f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
             stacklevel=5,

@@ -3,7 +3,8 @@
 When only the last token of the top layer is read, only one row `a` of the attention
 matters, and a draw turns an input into a feature vector `phi = F^T a`: the NNGP is
 `Phi Phi^T / N`. Right after the embedding, where NTK and NNGP are one, the query and key
-part of the NTK is a Gram matrix too, of `F^T (diag(a) - a a^T) F`.
+part of the NTK is a Gram matrix too, of `F^T J F` with `J` the Jacobian of the weights in their
+scores; for softmax, of `F^T (diag(a) - a a^T) F`.
 """
 
 from functools import partial
@@ -12,11 +13,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws
-from theorykit.kernels.attention import Attention, mechanism
+from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.blocks import factor_of, finish, normed, own_steepness, rows_of
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import known
@@ -60,7 +60,7 @@ def matrix(tiles: list[Float[Array, "..."]], n: int, n1: int) -> Float[Array, "r
 
 
 def features(
-    attends: Attention,
+    attends: Mechanism,
     f: Float[Array, "inputs tokens rank"],
     f_row: Float[Array, "inputs rank"],
     allowed: Bool[Array, "inputs tokens"],
@@ -72,7 +72,7 @@ def features(
 
     **Arguments:**
 
-    - `attends`: the mechanism, softmax: no other has this second moment as its derivative.
+    - `attends`: the mechanism, one that draws its scores.
     - `f`: (n, T, r) factor of the token covariance.
     - `f_row`: (n, r), its row at the token read out.
     - `allowed`: (n, T), the tokens it may see.
@@ -80,31 +80,27 @@ def features(
     - `scale`: beta.
     - `ntk`: whether the features of the score part of the NTK are wanted.
 
-    **Returns:** (n, B r), and (n, B r (r + 1) / 2) or None.
+    **Returns:** (n, B r), and (n, B k) or None; k is r (r + 1) / 2 where J is symmetric, else r^2.
     """
-    n, _, r = f.shape
-    a = attends.weights(scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None])  # (n, B, T)
-    phi = jnp.einsum("nbt,ntr->nbr", a, f)
+    n = f.shape[0]
+    row = attends.rows(
+        scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None], ntk
+    )  # (n, B, T)
+    phi = jnp.einsum("nbt,ntr->nbr", row.weights, f)
     if not ntk:
         return phi.reshape(n, -1), None
-    second = jnp.einsum("nbt,ntr,nts->nbrs", a, f, f, optimize=[(0, 1), (0, 1)])
-    second = second - phi[..., :, None] * phi[..., None, :]
-    i, j = np.triu_indices(r)
-    weight = jnp.asarray(np.where(i == j, 1.0, np.sqrt(2.0)), f.dtype)
-    packed = second.reshape(n, -1, r * r)[..., i * r + j] * weight
-    return phi.reshape(n, -1), packed.reshape(n, -1)
+    return phi.reshape(n, -1), row.features(f, phi).reshape(n, -1)
 
 
-@partial(jax.jit, static_argnames=("attends", "n1", "ntk"), donate_argnames=("total",))
-def accumulate(
-    total: tuple, attends: Attention, f, f_row, allowed, u, scale, n1: int, ntk: bool
-) -> tuple:
+@partial(jax.jit, static_argnames=("n1", "ntk"), donate_argnames=("total",))
+def accumulate(total: tuple, net: Any, f, f_row, allowed, u, n1: int, ntk: bool) -> tuple:
     """Add a block of draws to the sums of NNGP, score part of the NTK, and variances.
 
     The first `n1` inputs are the rows, the others the columns; all are both if `n1` is n.
     """
     n = f.shape[0]
     panels, pairs = tiling(n, n1)
+    attends, scale = mechanism(net.attention), net.score_scale
     # Features panel by panel: arrays that stay in the allocator, and no slices of large ones.
     parts: list[Any] = [
         features(attends, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
@@ -141,14 +137,12 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
     n, t, r = factor.shape
     last, on = rows_of(net, mask)[:, 0], jnp.arange(n)
     row, allowed = factor[on, last], visible(mask, net.causal)[on, last]
-    count, size = plan.blocks(n * (r * r if plan.ntk else max(r, t)), BLOCK)
+    kept = mechanism(net.attention).cost(t) if plan.ntk else 1
+    count, size = plan.blocks(n * (max(r * r, t * kept) if plan.ntk else max(r, t)), BLOCK)
     source = draws.blocks(key, count, (size, r, r), factor.dtype, plan.sampler)
-    attends = mechanism(net.attention)
 
     def block(b, total):
-        return accumulate(
-            total, attends, factor, row, allowed, source(b), net.score_scale, n1, plan.ntk
-        )
+        return accumulate(total, net, factor, row, allowed, source(b), n1, plan.ntk)
 
     start = lambda: zeros(n, n1, factor.dtype)
     total = start(), start() if plan.ntk else None, jnp.zeros(n, factor.dtype)

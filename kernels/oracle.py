@@ -1,11 +1,13 @@
 """Deterministic kernels of small cases, to float64: the ground truth of the tests.
 
 Written apart from the recursion that it checks: every pair of tokens is one Gaussian integral
-over the differences of its scores, done by tensor Gauss-Hermite quadrature where the dimension
-allows and by scrambled Sobol points elsewhere, and the NTK uses the softmax Jacobian as it is
-defined. Cost and memory grow quickly: for a few inputs of two to four tokens.
+over its scores (over their differences, where only these matter), done by tensor Gauss-Hermite
+quadrature where the dimension allows and by scrambled Sobol points elsewhere. A mechanism is asked
+for its weights only: the NTK uses their Jacobian as automatic differentiation finds it. Cost and
+memory grow quickly: for a few inputs of two to four tokens.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,7 +17,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import as_array, whole
 from theorykit.kernels import blocks
-from theorykit.kernels.attention import Attention, Softmax, mechanism
+from theorykit.kernels.attention import Mechanism, Settled, mechanism
 from theorykit.kernels.inputs import Inputs, lay_out, wanted
 from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
@@ -53,23 +55,30 @@ def gaussian_points(
     return ndtri(np.clip(u, 1e-16, 1 - 1e-16)), np.full(1 << log2, 0.5**log2)
 
 
+@partial(jax.jit, static_argnames="attends")
+def _jacobians(
+    attends: Mechanism, scores: Float[ArrayLike, "draws tokens"]
+) -> tuple[Float[Array, "draws tokens"], Float[Array, "draws tokens tokens"]]:
+    row = lambda s: attends.weights(s, jnp.ones(s.shape, bool))
+    return jax.vmap(lambda s: (row(s), jax.jacfwd(row)(s)))(scores)
+
+
 def _weights(
-    softmax: bool, scores: Float[np.ndarray, "draws tokens"]
+    attends: Mechanism, scores: Float[np.ndarray, "draws tokens"]
 ) -> tuple[Float[np.ndarray, "draws tokens"], Float[np.ndarray, "draws tokens tokens"]]:
     """Return weights (N, T) and their Jacobians (N, T, T) in the scores."""
-    eye = np.eye(scores.shape[-1])
-    if not softmax:
-        return scores, np.broadcast_to(eye, (*scores.shape, scores.shape[-1]))
-    e = np.exp(scores - scores.max(-1, keepdims=True))
-    a = e / e.sum(-1, keepdims=True)
-    return a, a[:, :, None] * (eye - a[:, None, :])
+    n = len(scores)  # filled up to a power of two, so that few programs are compiled
+    padded = np.pad(scores, [(0, (1 << (n - 1).bit_length()) - n), (0, 0)])
+    with jax.enable_x64(True):
+        a, jacobian = _jacobians(attends, padded)
+    return np.asarray(a)[:n], np.asarray(jacobian)[:n]
 
 
 def attention_step(
     nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
     ntk: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
     *,
-    attention: str | Attention = "softmax",
+    attention: str | Mechanism = "softmax",
     score_scale: float = 1.0,
     mask: Bool[Array | np.ndarray, "inputs tokens"] | None = None,
     causal: bool = False,
@@ -84,7 +93,7 @@ def attention_step(
     **Arguments:**
 
     - `nngp`, `ntk`: (n, T, n, T) float64.
-    - `attention`: "softmax", "identity", or one of the two objects of `kernels.attention`.
+    - `attention`: "softmax", "identity", or a mechanism, see `kernels.attention`.
     - `score_scale`: beta.
     - `mask`: (n, T) booleans, true at real tokens.
     - `causal`: whether a token sees only itself and what stands before it.
@@ -102,7 +111,9 @@ def attention_step(
             "nngp and ntk have one shape (inputs, tokens, inputs, tokens), "
             f"got {nngp.shape} and {ntk.shape}"
         )
-    softmax = isinstance(mechanism(attention), Softmax)
+    attends = mechanism(attention)
+    if not jax.tree_util.all_leaves([attends]):
+        attends = jax.tree.map(float, attends)
     if not (np.isfinite(ntk).all() and np.isfinite(score_scale)):
         raise ValueError(f"ntk and score_scale must be finite, got score_scale {score_scale!r}")
     whole("order", order)
@@ -114,6 +125,8 @@ def attention_step(
     sees = mask[:, :, None] & mask[:, None, :]
     if causal:
         sees = sees & np.tril(np.ones((t, t), bool))
+    if isinstance(attends, Settled):
+        return _settled(attends, nngp, ntk, sees)
     out, tangent = np.zeros_like(nngp), np.zeros_like(nngp)
     tokens = [(i, a) for i in range(n) for a in range(t) if mask[i, a]]
     for p, (i, a) in enumerate(tokens):
@@ -125,22 +138,24 @@ def attention_step(
             col = np.concatenate([c, e])
             cov = nngp[who, row][:, who, row] * nngp[who, col][:, who, col]
             to = np.eye(col.size)
-            if softmax:  # only differences matter: one dimension less a row
+            if attends.invariant:  # only differences matter: one dimension less a row
                 to[: c.size] -= to[0]
                 to[c.size :] -= to[c.size]
             values, vectors = np.linalg.eigh(to @ cov @ to.T)
             keep = values > 1e-13 * max(values[-1], 1e-300)
             root = vectors[:, keep] * np.sqrt(values[keep])
             nodes, weights = gaussian_points(int(keep.sum()), order)
-            if softmax and resolve:
-                parts = [k[:, None] - k for k in (root[: c.size], root[c.size :])]
+            if attends.saturates and resolve:
+                parts = [root[: c.size], root[c.size :]]
+                if attends.invariant:
+                    parts = [k[:, None] - k for k in parts]
                 spread = max(np.linalg.norm(part, axis=-1).max() for part in parts)
                 _require_resolved(abs(score_scale) * spread, order, nodes)
             s, w = nngp[i][c][:, j][:, e], ntk[i][c][:, j][:, e]
             value = np.zeros(4)
             for part in range(0, len(weights), 2**14):
                 drawn = score_scale * nodes[part : part + 2**14] @ root.T
-                value += weights[part : part + 2**14] @ _integrand(softmax, drawn, s, w, c.size)
+                value += weights[part : part + 2**14] @ _integrand(attends, drawn, s, w, c.size)
             s_ab, w_ab = nngp[i, a, j, b], ntk[i, a, j, b]
             q_s, q_w = score_scale**2 * value[2:]
             out[i, a, j, b] = out[j, b, i, a] = value[0]
@@ -148,6 +163,19 @@ def attention_step(
                 value[0] + value[1] + (2 * s_ab + w_ab) * q_s + s_ab * q_w
             )
     return out, tangent
+
+
+def _settled(
+    attends: Settled,
+    nngp: Float[np.ndarray, "inputs tokens inputs tokens"],
+    ntk: Float[np.ndarray, "inputs tokens inputs tokens"],
+    sees: Bool[np.ndarray, "inputs tokens tokens"],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return NNGP and NTK after a layer whose weights do not depend on scores: it is linear."""
+    with jax.enable_x64(True):
+        a = np.asarray(attends.settled(np.einsum("iaia->ia", nngp)[:, None], sees).weights)
+    carried = [np.einsum("iac,icje,jbe->iajb", a, k, a) for k in (nngp, ntk)]
+    return carried[0], carried[0] + carried[1]
 
 
 def _require_resolved(
@@ -172,15 +200,15 @@ def _require_resolved(
 
 
 def _integrand(
-    softmax: bool,
+    attends: Mechanism,
     scores: Float[np.ndarray, "draws both"],
     s: Float[np.ndarray, "t1 t2"],
     w: Float[np.ndarray, "t1 t2"],
     split: int,
 ) -> Float[np.ndarray, "draws 4"]:
     """Return (N, 4): A1 S A2', A1 W A2', and the score terms Q(S), Q(W) of two rows."""
-    a1, j1 = _weights(softmax, scores[:, :split])
-    a2, j2 = _weights(softmax, scores[:, split:])
+    a1, j1 = _weights(attends, scores[:, :split])
+    a2, j2 = _weights(attends, scores[:, split:])
     values = [np.einsum("nc,ce,ne->n", a1, k, a2, optimize=True) for k in (s, w)]
     moved = np.einsum("nck,ce,nel->nkl", j1, s, j2, optimize=True)
     return np.stack([*values, *(np.einsum("nkl,kl->n", moved, k) for k in (s, w))], -1)

@@ -21,7 +21,7 @@ from theorykit.kernels.blocks import (
 )
 from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import PAIR_BLOCK, Plan
-from theorykit.kernels.recursion import State, scores, steepness, visible
+from theorykit.kernels.recursion import State, at, scores, steepness, visible
 
 
 class Pair(NamedTuple):
@@ -102,13 +102,15 @@ def attend_pair(
             drawn = net.score_scale * drawn
         else:
             drawn = scores(f, jnp.stack([f[0][r1], f[1][r2]]), u, net.score_scale)
-        a = attends.weights(drawn, queries.sees[:, :, None])
+        both = attends.rows(drawn, queries.sees[:, :, None], plan.ntk)
+        one, two = at(both, 0), at(both, 1)
         if layer.top:
-            own = [jnp.einsum("anc,anc->a", a[i] @ own_s[i], a[i]) / layer.size for i in (0, 1)]
+            pairs = zip((one.weights, two.weights), own_s, strict=True)
+            own = [jnp.einsum("anc,anc->a", a @ k, a) / layer.size for a, k in pairs]
         else:
-            each = [Tokens(k, None, k, None) for k in own_s]
-            own = [attends.step(a[i], a[i], each[i], scale2, False)[0] for i in (0, 1)]
-        return *attends.step(a[0], a[1], tokens, scale2, plan.ntk), *own
+            each = [(a, Tokens(k, None, k, None)) for a, k in zip((one, two), own_s, strict=True)]
+            own = [attends.step(a, a, k, scale2, False)[0] for a, k in each]
+        return *attends.step(one, two, tokens, scale2, plan.ntk), *own
 
     zero = jnp.zeros((r1.size, r2.size), s.dtype)
     ones = jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)
@@ -142,7 +144,9 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     every = jnp.broadcast_to(jnp.arange(t), (n, t))
     f_first = normed_factor(net, f0)
     rank = min(f0.shape[-1], 2 * t) if z is None else 2 * t
-    count, size = plan.blocks(4 * t * t, PAIR_BLOCK)
+    attends = mechanism(net.attention)
+    kept = attends.cost(t) if plan.ntk else 1
+    count, size = plan.blocks(4 * t * t * kept, PAIR_BLOCK)
 
     def laid(number: int) -> Layer:
         r = rank if number == 0 else 2 * t
@@ -180,7 +184,7 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
             h = on.map(partial(normed, net))
             own = jnp.stack([h.z11.nngp, h.z22.nngp])
             var = jnp.stack([h.z11.var2[rows[0]], h.z22.var2[rows[1]]])
-            here = steepness(net.score_scale, own, var, jnp.stack([mask[i], mask[j]]))
+            here = steepness(attends, net.score_scale, own, var, jnp.stack([mask[i], mask[j]]))
             steep = jnp.maximum(steep, here)
             f = factor(h, i, j, layer)
             y = attend_pair(net, plan, layer, h, f, Queries(rows, sees, i == j))

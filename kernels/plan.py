@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from theorykit.kernels.attention import mechanism
+
 DRAWS = ("auto", "joint", "pairwise", "conditional")
 WHOLE = 2**26  # entries of a covariance of all tokens that "auto" will hold at once
 BLOCK = 2**23  # entries of a block of joint draws
@@ -50,11 +52,12 @@ def forms(
     - `r`: columns of the embedding's factor.
     """
     chosen: list[str] = []
+    kept = mechanism(net.attention).cost(t)
     total = 0.0
     for layer in range(net.depth):
         top = layer == net.depth - 1
         rows = 1 if top and net.readout == "last" else t
-        step = (6 if layer == 0 else 12) * rows * t * t if plan.ntk else 2 * rows * t * t
+        step = (6 if layer == 0 else 12) * rows * t * t * kept if plan.ntk else 2 * rows * t * t
         rank = r if layer == 0 else n * t
         joint: float = n * rows * rank * (rank + t)
         if rows == 1 and not plan.ntk:

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from theorykit.kernels import draws as _draws
-from theorykit.kernels.activations import Activation
-from theorykit.kernels.attention import Attention, Tokens, mechanism
+from theorykit.kernels.activations import Duals
+from theorykit.kernels.attention import Mechanism, Tokens, mechanism
 from theorykit.kernels.inputs import widened
 
 
@@ -34,7 +34,7 @@ class State(NamedTuple):
     var2: Float[Array, "..."]
 
 
-def mlp(state: State, phi: Activation, sigma_w: Any, sigma_b: Any) -> State:
+def mlp(state: State, phi: Duals, sigma_w: Any, sigma_b: Any) -> State:
     """Carry a state through `sigma_w phi(z) W / sqrt(D) + sigma_b b` (capture paper, A.3)."""
     w2, b2 = sigma_w**2, sigma_b**2
     nngp = b2 + w2 * phi.dual(state.var1, state.nngp, state.var2)
@@ -85,22 +85,31 @@ def visible(
 
 
 def steepness(
+    attends: Mechanism,
     scale: Any,
     gram: Float[Array, "*batch tokens tokens"],
     rows: Float[Array, "*batch rows"],
     real: Bool[Array, "*batch tokens"],
 ) -> Float[Array, "*batch"]:
-    """Return the largest standard deviation of a difference of two scores of a row.
+    """Return the largest standard deviation of what a mechanism saturates in, 0 if in nothing.
+
+    That is the difference of two scores of a row if only differences matter, and else a score.
 
     **Arguments:**
 
+    - `attends`: the mechanism.
     - `scale`: the score scale beta.
     - `gram`: (..., T, T) covariance of an input's tokens.
     - `rows`: (..., R) variances of the tokens that attend.
     - `real`: (..., T), false at padding.
     """
     gram, rows = jax.lax.stop_gradient((gram, rows))
+    if not attends.saturates:
+        return jnp.zeros(rows.shape[:-1], rows.dtype)
     var = jnp.diagonal(gram, axis1=-2, axis2=-1)
+    if not attends.invariant:
+        most = jnp.where(real, var, 0.0).max(-1) * jnp.maximum(rows, 0.0).max(-1)
+        return jnp.abs(jax.lax.stop_gradient(scale)) * jnp.sqrt(most)
     both = var[..., :, None] + var[..., None, :]
     apart = both - 2 * gram
     # Equal tokens, but for rounding, are not apart.
@@ -136,8 +145,28 @@ def scores(
     return out.reshape(n, r_rows, draws, -1)
 
 
+def drawn_rows(
+    attends: Mechanism,
+    f: Float[Array, "inputs tokens rank"],
+    f_rows: Float[Array, "inputs rows rank"],
+    u: Float[Array | np.ndarray, "draws rank rank"],
+    scale: Any,
+    allowed: Bool[Array, "inputs rows tokens"],
+    slopes: bool,
+) -> Any:
+    """Return the rows of weights of a set of inputs in each draw: `Rows` of (n, R, N, T) arrays.
+
+    Arguments as for `scores`; `allowed` says which tokens a row may see, and `slopes` whether it is
+    asked how weights move.
+    """
+    sees = allowed[:, :, None]
+    if attends.exact:
+        return attends.settled(jnp.sum(f**2, -1)[:, None, None], sees)
+    return attends.rows(scores(f, f_rows, u, scale), sees, slopes)
+
+
 def attend(
-    attention: str | Attention,
+    attention: str | Mechanism,
     nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],
     ntk: Float[Array | np.ndarray, "inputs tokens inputs tokens"] | None,
     u: Float[Array | np.ndarray, "draws rank rank"],
@@ -154,7 +183,7 @@ def attend(
 
     **Arguments:**
 
-    - `attention`: "softmax", "identity", or one of the two objects of `kernels.attention`.
+    - `attention`: "softmax", "identity", or a mechanism, see `kernels.attention`.
     - `nngp`: (n, T, n, T) token covariance, positive semidefinite as an (n T, n T) matrix.
     - `ntk`: the NTK in the same shape; None where it equals `nngp`, as after an embedding.
     - `u`: (N, r, r) standard normals, r the columns of the factor (n T if it is not given).
@@ -167,7 +196,7 @@ def attend(
     **Returns:** NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
     None unless `tangent`. In the dtype of the kernels and draws, computed in float32 at least.
 
-    **Raises:** `ValueError` for another mechanism, or complex numbers.
+    **Raises:** `ValueError` for what is no mechanism, or complex numbers.
     """
     attends = mechanism(attention)
     given = [a for a in (nngp, u, ntk, factor) if a is not None]
@@ -180,10 +209,10 @@ def attend(
     else:
         f = others.pop()
     sees = visible(jnp.ones((n, t), bool) if mask is None else jnp.asarray(mask), causal)
-    a = attends.weights(scores(f, f, u, score_scale), sees[:, :, None])
+    a = drawn_rows(attends, f, f, u, score_scale, sees, tangent)
     if not tangent and not attends.exact:
         # Features: S_out = Phi Phi^T / N with Phi = A F, one product for all pairs.
-        phi = jnp.einsum("ianc,icr->ianr", a, f).reshape(n * t, -1)
+        phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n * t, -1)
         return ((phi @ phi.T).reshape(n, t, n, t) / u.shape[0]).astype(dtype), None
 
     i, j = jnp.triu_indices(n)
@@ -192,11 +221,16 @@ def attend(
         i, j = ij
         s = s_in[i, :, j]
         w = None if w_in is None else w_in[i, :, j]
-        return attends.step(a[i], a[j], Tokens(s, w, s, w), score_scale**2, tangent)
+        return attends.step(at(a, i), at(a, j), Tokens(s, w, s, w), score_scale**2, tangent)
 
     s_out, w_out = jax.lax.map(pair, (i, j))
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
+
+
+def at(rows: Any, i: Any) -> Any:
+    """Return the `Rows` of one input."""
+    return jax.tree.map(lambda k: k[i], rows)
 
 
 def fill(upper: Float[Array, "pairs rows rows"], n: int) -> Float[Array, "{n} rows {n} rows"]:

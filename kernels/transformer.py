@@ -1,6 +1,6 @@
 """NNGP and NTK of an infinitely wide transformer."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -10,10 +10,11 @@ from jaxtyping import ArrayLike, Bool, Real
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.kernels import activations, engine
-from theorykit.kernels.attention import Attention, mechanism
+from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.devices import home
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import lay_out, number, wanted
+from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
 
@@ -22,20 +23,7 @@ FLAGS = ("causal", "residual", "layer_norm")
 SCALES = ("score_scale", "sigma_w", "sigma_b", "positions")
 
 
-def _flatten(net: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-    leaves = [(jax.tree_util.GetAttrKey(name), getattr(net, name)) for name in SCALES]
-    return leaves, tuple(getattr(net, f.name) for f in fields(net) if f.name not in SCALES)
-
-
-def _unflatten(static: tuple[Any, ...], leaves: Any) -> "InfiniteTransformer":
-    """Return a network of any leaves, unchecked: JAX fills trees with derivatives and batches."""
-    net = object.__new__(InfiniteTransformer)
-    names = [f.name for f in fields(InfiniteTransformer) if f.name not in SCALES]
-    for name, value in (*zip(names, static, strict=True), *zip(SCALES, leaves, strict=True)):
-        object.__setattr__(net, name, value)
-    return net
-
-
+@parameters(*SCALES)
 @dataclass(frozen=True, kw_only=True)
 class InfiniteTransformer:
     """A transformer of infinite width and infinitely many heads, at initialisation.
@@ -54,10 +42,11 @@ class InfiniteTransformer:
     **Fields:**
 
     - `depth`: number of blocks.
-    - `activation`: "relu", "erf", "gelu", "cos", "identity", or an object with two dual functions.
+    - `activation`: "relu", "erf", "gelu", "cos", "identity", or an object with two dual functions,
+      such as an `activations.Activation`.
     - `readout`: "last" (the last real token), "mean" (over real tokens), or "tokens" (all).
-    - `attention`: "softmax", or "identity" (no softmax; exact, no draws); or one of the two
-      objects of `kernels.attention` that have these names.
+    - `attention`: "softmax", "identity" (no softmax; exact, no draws), or a mechanism of
+      `kernels.attention`, or one of your own.
     - `causal`: a token attends to itself and what stands before it.
     - `residual`, `layer_norm`: as above.
     - `score_scale`, `sigma_w`, `sigma_b`, `positions`: real scalars; kernels can be differentiated
@@ -69,7 +58,7 @@ class InfiniteTransformer:
     depth: int = 1
     activation: Any = "relu"
     readout: str = "last"
-    attention: str | Attention = "softmax"
+    attention: str | Mechanism = "softmax"
     causal: bool = False
     residual: bool = False
     layer_norm: bool = False
@@ -153,7 +142,7 @@ class InfiniteTransformer:
             plan = plan.without_draws()
         elif key is None:
             raise ValueError(
-                "softmax kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
+                "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
@@ -217,6 +206,3 @@ def joint(
 
     first, rest = slice(None, n), slice(n, None)
     return Joint(block(first, first), block(rest, first), block(rest, rest))
-
-
-jax.tree_util.register_pytree_with_keys(InfiniteTransformer, _flatten, _unflatten)

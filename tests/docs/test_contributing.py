@@ -83,3 +83,10 @@ def test_a_paper_with_its_task_and_its_experiment(written, run):
     kept = json.loads((written / "kept-first" / "finding.json").read_text())
     assert len(kept["numbers"]["one layer"]) == 3
     assert (written / "kept-first" / "figure.png").exists()
+
+
+def test_an_attention_and_an_activation(run):
+    out, _ = run("attends.py")
+    assert out.count("+-") == 2
+    assert all(name in out for name in ("Bumps()", "Sparsemax()"))
+    assert "nan" not in out

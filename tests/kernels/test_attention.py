@@ -9,6 +9,7 @@ import pytest
 
 from theorykit.kernels import oracle, recursion
 from theorykit.kernels.attention import Identity, Softmax, Tokens
+from theorykit.kernels.attention.rows import Fixed, Shares
 
 # The NTK after the layer is this combination of products; see `products`.
 COEFFICIENTS = {
@@ -50,7 +51,7 @@ def case(seed=0):
 
 @functools.partial(jax.jit, static_argnames="ntk")
 def step(a1, a2, tokens, scale2, ntk=True):
-    return Softmax().step(rows_first(a1), rows_first(a2), tokens, scale2, ntk)
+    return Softmax().step(Shares(rows_first(a1)), Shares(rows_first(a2)), tokens, scale2, ntk)
 
 
 @jax.jit
@@ -111,8 +112,9 @@ def test_step_has_every_term_with_its_sign():
 def test_absent_ntk_stands_for_the_nngp():
     _, a1, a2, (s, _, s_rows, _) = case()
     a1, a2 = rows_first(a1), rows_first(a2)
-    for attention in (Softmax(), Identity()):
-        both = jax.jit(lambda *tokens, f=attention.step: f(a1, a2, Tokens(*tokens), 1.3, True))
+    for attention, rows in ((Softmax(), Shares), (Identity(), Fixed)):
+        one, two, step = rows(jnp.asarray(a1)), rows(jnp.asarray(a2)), attention.step
+        both = jax.jit(lambda *k, f=(step, one, two): f[0](*f[1:], Tokens(*k), 1.3, True))
         short, long = both(s, None, s_rows, None), both(s, s, s_rows, s_rows)
         np.testing.assert_allclose(short, long, rtol=1e-12)
 

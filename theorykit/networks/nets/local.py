@@ -11,10 +11,10 @@ from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import one_of, shown, size
 from theorykit.networks.nets.scales import (
-    ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     Source,
+    as_function,
     checked_ids,
     count_parameters,
     embedding,
@@ -72,7 +72,7 @@ class Layer(nnx.Module):
         v = jnp.einsum("td,hde->hte", y, self.value.effective())
         y = y[start:] + jnp.einsum("hac,hcd->ad", self.weights(y, start), v)
         h = y @ self.expand.effective() + self.expand_bias[...]
-        return y + ACTIVATIONS[self.options.activation](h) @ self.linear.effective()
+        return y + as_function(self.options.activation)(h) @ self.linear.effective()
 
 
 class LocalTransformer(nnx.Module):
@@ -111,7 +111,7 @@ class LocalTransformer(nnx.Module):
         rngs: Source = 0,
     ):
         """Draw all weights."""
-        one_of("activation", activation, ACTIVATIONS)
+        as_function(activation)
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         one_of("readout", readout, ("tokens",))
         vocabulary, width, mlp_width, outputs, period = sizes(

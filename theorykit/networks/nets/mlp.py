@@ -11,10 +11,10 @@ from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, one_of, real, size
 from theorykit.networks.nets.scales import (
-    ACTIVATIONS,
     PARAMETERISATIONS,
     Map,
     Source,
+    as_function,
     checked_ids,
     count_parameters,
     sizes,
@@ -54,7 +54,7 @@ class MLP(nnx.Module):
         rngs: Source = 0,
     ):
         """Draw all weights."""
-        one_of("activation", activation, ACTIVATIONS)
+        as_function(activation)
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         width, outputs = size("width", width), size("outputs", outputs)
         features, vocabulary, tokens = sizes(
@@ -93,7 +93,7 @@ class MLP(nnx.Module):
         if z.size != (count := self.layers[0].weight.shape[0]):
             raise ValueError(f"one input has {count} numbers in all, got {z.size}; vmap many")
         for i, (layer, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
-            z = ACTIVATIONS[self.activation](z) if i else z
+            z = as_function(self.activation)(z) if i else z
             z = self.sigma_w * z @ layer.effective() + self.sigma_b * bias[...]
         return z
 

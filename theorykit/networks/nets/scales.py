@@ -1,6 +1,7 @@
 """How weights are drawn and scaled: the three parameterisations, one table."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, flag, function, instance, one_of, shown, size
 from theorykit.common.keys import as_key
+from theorykit.kernels import activations
 
 Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
 """What weights can be drawn from: `nnx.Rngs`, a seed or a key."""
@@ -85,14 +87,18 @@ def rms(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
 
 NORMS = {None: lambda z: z, "layer": centred, "rms": rms}
 
-ACTIVATIONS = {
-    "relu": jax.nn.relu,
-    "erf": jax.scipy.special.erf,
-    "gelu": lambda z: z * (0.5 + 0.5 * jax.scipy.special.erf(z / math.sqrt(2))),
-    "cos": jnp.cos,
-    "tanh": jnp.tanh,
-    "identity": lambda z: z,
-}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {**activations.NAMES, "tanh": jnp.tanh}
+
+
+def as_function(given: Any) -> Callable[[Any], Any]:
+    """Return an activation as a function: the one of that name, or one of your own.
+
+    **Raises:** `ValueError` for another name, or for what is no function.
+    """
+    if isinstance(given, str):
+        return ACTIVATIONS[one_of("activation", given, ACTIVATIONS)]
+    example = "a function, such as an activations.Activation, or one of its names"
+    return function("activation", given, example)
 
 
 def source(rngs: Any) -> nnx.Rngs:

@@ -11,12 +11,13 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Integer, Num
 
 from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, shown, size, whole
+from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.networks.nets.scales import (
-    ACTIVATIONS,
     NORMS,
     PARAMETERISATIONS,
     Map,
     Source,
+    as_function,
     checked_ids,
     count_parameters,
     embedding,
@@ -42,12 +43,12 @@ class BlockOptions:
     head_size: int
     mlp: str | None
     mlp_width: int
-    activation: str
+    activation: Any
     norm: str | None
     residual: bool
     score_scale: float
     log_length: bool
-    attention: str
+    attention: Mechanism
     projection: bool
     scalars: tuple[float, float] | None
     parameterisation: str
@@ -57,7 +58,7 @@ class BlockOptions:
 
 
 class Attention(nnx.Module):
-    """Softmax attention with `heads` heads.
+    """Attention with `heads` heads.
 
     Without `projection` a head's value has the width of a token and heads are averaged, as in the
     reference network; with it the value has the head's size and W_O maps it back.
@@ -105,20 +106,16 @@ class Attention(nnx.Module):
         scale = options.score_scale / (
             size if options.parameterisation == "mup" else math.sqrt(size)
         )
-        scores = jnp.einsum("hae,hce->hac", q, k)
+        scores = options.attention.products(q, k)
         if options.scalars is not None:
             scores = scores + self.a[...][:, None, None] * (z @ z.T)
         scores = scale * scores
         if options.log_length:
             seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
-        if options.attention == "identity":
-            return scores if visible is None else jnp.where(visible, scores, 0.0)
-        if visible is None:
-            return jax.nn.softmax(scores, -1)
         # A row that sees nothing belongs to a padded token: it puts out zero.
-        weights = jax.nn.softmax(scores, -1, where=visible)
-        return jnp.where(visible, weights, 0.0)
+        allowed = jnp.ones(scores.shape[-2:], bool) if visible is None else jnp.asarray(visible)
+        return options.attention.weights(scores, allowed)
 
 
 def rotate(
@@ -159,7 +156,7 @@ class Block(nnx.Module):
         h = norm(z)
         if options.mlp == "two":
             h = h @ self.expand.effective() + self.expand_bias[...]
-        h = options.sigma_w * ACTIVATIONS[options.activation](h) @ self.linear.effective()
+        h = options.sigma_w * as_function(options.activation)(h) @ self.linear.effective()
         scale = options.sigma_b if options.parameterisation == "ntk" else 1.0
         return skip(z, h + scale * self.bias[...])
 
@@ -179,7 +176,8 @@ class Transformer(nnx.Module):
     - `depth`: number of blocks.
     - `mlp`: "one" linear map after the activation (capture paper, A.1), "two" with `mlp_width`
       hidden units (4 width if not given), or None.
-    - `activation`: "relu", "erf", "gelu", "cos", "tanh" or "identity".
+    - `activation`: "relu", "erf", "gelu", "cos", "tanh" or "identity", or a function, such as a
+      `kernels.activations.Activation`.
     - `norm`: None, "layer" or "rms", before each branch, without gain; `layer_norm=True` is
       `norm="layer"`. `final_norm`: one more before the readout (by default where there is a norm,
       but not in the reference network).
@@ -190,7 +188,7 @@ class Transformer(nnx.Module):
     - `causal`: whether a token sees only itself and what is before it.
     - `score_scale`: beta; `log_length`: logits are multiplied by the log of how many tokens are
       seen.
-    - `attention`: "softmax" or "identity".
+    - `attention`: "softmax" or "identity", or a mechanism of `kernels.attention`.
     - `projection`: values of the head's size and an output map W_O (by default, but not in the
       reference network).
     - `scalars`: None, or the first values of a and b, trained for each head, which make W_K W_Q'
@@ -216,7 +214,7 @@ class Transformer(nnx.Module):
         depth: int = 1,
         mlp: str | None = "one",
         mlp_width: int | None = None,
-        activation: str = "relu",
+        activation: Any = "relu",
         norm: str | None = None,
         layer_norm: bool = False,
         final_norm: bool | None = None,
@@ -227,7 +225,7 @@ class Transformer(nnx.Module):
         causal: bool = False,
         score_scale: float = 1.0,
         log_length: bool = False,
-        attention: str = "softmax",
+        attention: str | Mechanism = "softmax",
         projection: bool | None = None,
         scalars: tuple[float, float] | None = None,
         parameterisation: str = "ntk",
@@ -240,9 +238,9 @@ class Transformer(nnx.Module):
         rngs: Source = 0,
     ):
         """Draw all weights."""
-        one_of("activation", activation, ACTIVATIONS)
+        as_function(activation)
         one_of("readout", readout, ("last", "mean", "tokens"))
-        one_of("attention", attention, ("softmax", "identity"))
+        attends = mechanism(attention)
         one_of("mlp", mlp, ("one", "two", None))
         one_of("parameterisation", parameterisation, PARAMETERISATIONS)
         width, heads, outputs = size("width", width), size("heads", heads), size("outputs", outputs)
@@ -299,7 +297,7 @@ class Transformer(nnx.Module):
             residual=residual,
             score_scale=score_scale,
             log_length=log_length,
-            attention=attention,
+            attention=attends,
             projection=not reference if projection is None else projection,
             scalars=scalars,
             parameterisation=parameterisation,
