@@ -19,5 +19,3 @@ from theorykit.places._task import Seldom as Seldom
 from theorykit.places._task import Task as Task
 from theorykit.places._task import let_go as let_go
 from theorykit.places._task import perform as perform
-from theorykit.places.node import ONE_THREAD as ONE_THREAD
-from theorykit.places.node import one_thread as one_thread

@@ -11,16 +11,28 @@ import pickle
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future, InvalidStateError
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_EXCEPTION,
+    Executor,
+    Future,
+    InvalidStateError,
+    ThreadPoolExecutor,
+    wait,
+)
 from pathlib import Path
 from typing import Any
+
+import jax
 
 from theorykit.common.arguments import size
 from theorykit.common.errors import explain
 from theorykit.places._elsewhere import Elsewhere
 from theorykit.places._processes import Processes
 from theorykit.places._task import Failure, Mismatch, Place, Progress, Task
+
+MOST = 1000
+"""Calls of one `each` that are under way at once."""
 
 VERSIONED = {"builtins", "jax", "jaxlib", "numpy", "flax", "optax", "chex", "ml_dtypes"}
 """Packages whose code is not compared: their versions are, or say enough."""
@@ -91,7 +103,8 @@ class Calls:
         asked: Future = Future()
         self._open.add(asked)
         family = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
-        call = Call(id=str(next(self._numbers)), family=family, data=data, sources=sources)
+        id, wide = str(next(self._numbers)), bool(jax.config.jax_enable_x64)
+        call = Call(id=id, family=family, data=data, sources=sources, wide=wide)
         self._place.begin([call], lambda id, event: _settle(asked, event))
         try:
             returned, answer = asked.result()
@@ -101,6 +114,34 @@ class Calls:
         if not returned:
             raise answer
         return answer
+
+    def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
+        """Call a function with each tuple of arguments, in threads, and return the answers in order.
+
+        It is the function that makes calls of this place. If one fails, those under way come to
+        their end, so that what they keep is kept, and then its exception is raised.
+        """
+        points = list(points)
+        wide = jax.config.jax_enable_x64  # of this thread
+
+        def one(*point: Any) -> Any:
+            with jax.enable_x64(wide):
+                return function(*point)
+
+        with ThreadPoolExecutor(max(1, min(len(points), MOST))) as threads:
+            asked = [threads.submit(one, *point) for point in points]
+            try:
+                done, _ = wait(asked, return_when=FIRST_EXCEPTION)
+                if any(not future.cancelled() and future.exception() for future in done):
+                    self.stop()
+                    wait(asked)
+            except BaseException:  # Ctrl-C
+                self.close()
+                raise
+        failed = [error for future in asked if (error := future.exception()) is not None]
+        for error in sorted(failed, key=lambda error: isinstance(error, Closed)):
+            raise error
+        return [future.result() for future in asked]
 
     def stop(self) -> None:
         """Take no further call; those under way come to their end."""
@@ -136,11 +177,13 @@ def _settle(asked: Future, event: Any) -> None:
 class Call(Task):
     """A function and its arguments, pickled.
 
-    **Fields:** `data`; `sources`: a hash of the code of each package that it needs.
+    **Fields:** `data`; `sources`: a hash of the code of each package that it needs; `wide`: whether
+    JAX computes in 64 bits where it is asked.
     """
 
     data: bytes
     sources: Mapping[str, str]
+    wide: bool = False
 
     def do(self, progress: Progress) -> tuple[bool, bytes]:
         """Return whether the function returned, and what it returned or raised, pickled."""
@@ -155,7 +198,8 @@ class Call(Task):
         except Exception as error:
             raise Mismatch(f"the process that does the work cannot do it: {error}.") from None
         try:
-            return True, pickle.dumps(function(*args))
+            with jax.enable_x64(self.wide):
+                return True, pickle.dumps(function(*args))
         except MemoryError:
             raise
         except Exception as error:

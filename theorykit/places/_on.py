@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from theorykit.common.compiled import cache_home
-from theorykit.places.node import ONE_THREAD
+from theorykit.common.node import ONE_THREAD
 
 WAIT = 20.0
 """Seconds in which a scheduler has to answer."""
@@ -127,7 +127,7 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
         job_script_prologue=[f"export {n}='{v}'" for n, v in environment.items()],
         job_name="theorykit",
         log_directory=str(cache_home() / "slurm"),
-        worker_extra_args=["--preload", "theorykit.places.node"],
+        worker_extra_args=["--preload", "theorykit.common.node"],
         python=sys.executable,
         scheduler_options={"dashboard_address": ":0"},
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from theorykit.places._task import TRIES, Failure, Said, Task
 from theorykit.places._worker import PROGRAM
-from theorykit.places.node import ONE_THREAD
+from theorykit.common.node import ONE_THREAD
 
 NEEDED = 3 * 2**30
 """Bytes of memory without which no further process is started by default."""

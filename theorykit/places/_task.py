@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from theorykit.common.version import __version__
-from theorykit.places.node import one_thread
+from theorykit.common.node import one_thread
 
 TRIES = 2
 """How often a task is tried whose process dies."""

@@ -1,7 +1,7 @@
 """What a process does before its first task, so that it computes the bits that others compute.
 
 Whoever starts Dask workers can have them do it before they import anything:
-`dask worker ADDRESS --preload theorykit.places.node`.
+`dask worker ADDRESS --preload theorykit.common.node`.
 """
 
 import os
