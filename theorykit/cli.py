@@ -20,8 +20,8 @@ from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
 from theorykit.common.node import one_thread
 from theorykit.papers import PaperWarning
-from theorykit.results import Result
 from theorykit.places import connected, default_jobs
+from theorykit.results import Result
 from theorykit.runs import (
     Run,
     as_json,
@@ -64,7 +64,9 @@ On = Annotated[
     str | None,
     typer.Option(metavar="CLUSTER", help="dask:ADDRESS, or slurm[:jobs=N,time=...,partition=...]."),
 ]
-Cache = Annotated[bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")]
+Cache = Annotated[
+    bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")
+]
 
 
 class Tier(enum.StrEnum):

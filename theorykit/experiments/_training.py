@@ -1,8 +1,8 @@
 """A training of a plan, in this process or leg by leg in others.
 
-Elsewhere it is a chain of tasks, its legs: each gets the fit's folder as it is, trains for a minute,
-and hands the folder back. So only the process that asks writes into the run's folder, what is kept
-there is what a training in this process keeps, and a process that is lost costs a minute.
+Elsewhere it is a chain of tasks, its legs: each gets the fit's folder as it is, trains for a
+minute, and hands the folder back. So only the process that asks writes into the run's folder, what
+is kept there is what a training in this process keeps, and a process that is lost costs a minute.
 """
 
 import dataclasses
@@ -30,8 +30,8 @@ Files = Mapping[str, bytes]
 class Training:
     """Seeds of a plan that train side by side.
 
-    **Fields:** `plan`, a `Plan`; `seeds`, their numbers; `key`; `start`: the state that they go on from, or
-    None; `config`: what the numbers depend on beside the plan's own.
+    **Fields:** `plan`, a `Plan`; `seeds`, their numbers; `key`; `start`: the state that they go on
+    from, or None; `config`: what the numbers depend on beside the plan's own.
     """
 
     plan: Any
@@ -73,7 +73,7 @@ def leg(training: Training, files: Files, called: str, seconds: float) -> tuple[
 
     **Arguments:** `files`: what the folder holds; `called`: its name where it is kept.
 
-    **Returns:** the fit, None if it is not over; what the folder holds now; how many steps are made.
+    **Returns:** the fit, None if it is not over; what the folder holds now; the steps made by now.
     """
     from theorykit.networks.training import Diverged, Paused
 
@@ -102,22 +102,22 @@ def read_files(folder: Path | None) -> Files:
 
 def write_files(folder: Path | None, files: Files) -> None:
     """Make a fit's folder hold this; a kill leaves the checkpoints of before or of after."""
-    if folder is None:
+    if folder is None or not files:
         return
     new, kept = folder / "checkpoints.new", folder / "checkpoints"
     with writing(folder):
         shutil.rmtree(new, ignore_errors=True)
-        kept.mkdir(parents=True, exist_ok=True)
-        there = {child.name for child in kept.iterdir() if child.name.isdecimal()}
+        there = {child.name for child in kept.glob("*") if child.name.isdecimal()}
         steps = {step for name in files if (step := _step(name)) is not None}
-        for name, content in files.items():
-            step = _step(name)
+        for name in sorted(files, key=lambda name: name != "config.json"):  # by which it is a fit's
+            step, content = _step(name), files[name]
             target = folder / name if step is None else new / Path(name).relative_to("checkpoints")
             if step not in there:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 beside = target.with_name(f"{target.name}.new") if step is None else target
                 beside.write_bytes(content)
                 beside.replace(target)
+        kept.mkdir(exist_ok=True)
         for step in sorted(steps - there, key=int):
             (new / step).replace(kept / step)
         for step in there - steps:

@@ -116,7 +116,7 @@ class Calls:
         return answer
 
     def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
-        """Call a function with each tuple of arguments, in threads, and return the answers in order.
+        """Call a function with each tuple of arguments, in threads; return the answers in order.
 
         It is the function that makes calls of this place. If one fails, those under way come to
         their end, so that what they keep is kept, and then its exception is raised.

@@ -65,7 +65,10 @@ class Elsewhere:
         elif type(error).__name__ in HAS_TRIED:
             say(task.id, Failure(f"The workers that ran it died: {_in_a_line(error)}."))
         elif isinstance(error, LACKS) or "deserializ" in str(error):  # Dask's scheduler says that
-            say(task.id, Gone(f"the executor's processes cannot take the work: {_in_a_line(error)}."))
+            say(
+                task.id,
+                Gone(f"the executor's processes cannot take the work: {_in_a_line(error)}."),
+            )
         elif tries < TRIES:
             self._submit(task, say, tries + 1)
         else:

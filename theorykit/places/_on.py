@@ -35,7 +35,7 @@ def connected(
     """Return a scope with the executor of a cluster; None if none is asked for.
 
     **Arguments:** `on`: `"dask:ADDRESS"`, a scheduler that runs; or `"slurm"`, with options of
-    `sbatch` behind a colon, `"slurm:jobs=8,partition=short,time=02:00:00,mem=8G"`, where `jobs` says
+    `sbatch` behind a colon, as in `"slurm:jobs=8,partition=short,time=02:00:00"`, where `jobs` says
     how many jobs there are, one worker for each of their CPUs. They end with the scope. `say`:
     called with a sentence on what is waited for.
 
@@ -98,7 +98,9 @@ def slurm_options(text: str) -> dict[str, str]:
         if not re.fullmatch(r"[1-9][0-9]{0,5}", options[name]):
             raise ValueError(f"{name} of slurm is a number from 1 on, not {options[name]!r}.")
     if not re.fullmatch(r"[1-9][0-9]*[KMGT]?", options["mem"]):
-        raise ValueError(f"mem of slurm is memory as sbatch has it, 4G say; not {options['mem']!r}.")
+        raise ValueError(
+            f"mem of slurm is memory as sbatch has it, 4G say; not {options['mem']!r}."
+        )
     return options
 
 
@@ -113,7 +115,10 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
         )
     own = {"jobs", "cpus-per-task", "mem", "time", "partition", "account", "interface"}
     cpus, unit = int(options["cpus-per-task"]), options["mem"].lstrip("0123456789") or "M"
-    environment = {**ONE_THREAD, **{n: os.environ[n] for n in (*ONE_THREAD, "PYTHONPATH") if n in os.environ}}
+    environment = {
+        **ONE_THREAD,
+        **{n: os.environ[n] for n in (*ONE_THREAD, "PYTHONPATH") if n in os.environ},
+    }
     cluster = SLURMCluster(
         cores=cpus,
         processes=cpus,

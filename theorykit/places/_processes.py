@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from theorykit.common.node import ONE_THREAD
 from theorykit.places._task import TRIES, Failure, Said, Task
 from theorykit.places._worker import PROGRAM
-from theorykit.common.node import ONE_THREAD
 
 NEEDED = 3 * 2**30
 """Bytes of memory without which no further process is started by default."""

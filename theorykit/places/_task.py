@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from theorykit.common.version import __version__
 from theorykit.common.node import one_thread
+from theorykit.common.version import __version__
 
 TRIES = 2
 """How often a task is tried whose process dies."""

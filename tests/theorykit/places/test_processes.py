@@ -7,14 +7,14 @@ import threading
 from theorykit.places import Processes, Task
 from theorykit.places._processes import Waiting
 
-WHOAMI = '''
+WHOAMI = """
 import os
 from theorykit.places import Task
 
 class Whoami(Task):
     def do(self, progress):
         return os.getpid()
-'''
+"""
 
 
 def test_neighbours_stay_in_one_process():

@@ -162,8 +162,8 @@ def test_a_system_that_starts_no_process_ends_the_run(claims, monkeypatch):
 class Dying(concurrent.futures.Executor):
     """Loses its worker the first `times` times."""
 
-    def __init__(self, times, error=RuntimeError("the worker is gone")):
-        self.left, self.error = times, error
+    def __init__(self, times, error=None):
+        self.left, self.error = times, error or RuntimeError("the worker is gone")
 
     def submit(self, function, *args, **options):
         future = concurrent.futures.Future()
