@@ -7,12 +7,14 @@
 #   make docs      the site, with notebooks that are run: build/docs/index.html
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
 #                  copy, themes, phone, accessibility; screenshots in build/report
+#   make cluster   submit a sweep to a Slurm of one node on this machine (Debian, as root), cancel it,
+#                  and go on with it
 # They use the uv on the PATH, or put one into .venv with pip.
 
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test slow fuzz evidence bare docs setup lint types pytest oldest browser clean
+.PHONY: verify test slow fuzz evidence bare docs setup lint types pytest oldest browser cluster clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -63,6 +65,9 @@ oldest: $(UV)
 
 browser: setup
 	tests/browser.sh
+
+cluster: setup
+	UV=$(abspath $(UV)) tests/cluster.sh
 
 clean:
 	rm -rf .venv build dist *.egg-info

@@ -18,13 +18,13 @@ from theorykit.claims import TierWarning, float64, one, select
 from theorykit.common.compiled import keep_compiled
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
+from theorykit.common.node import one_thread
 from theorykit.papers import PaperWarning
+from theorykit.places import connected, default_jobs
 from theorykit.results import Result
 from theorykit.runs import (
-    ONE_THREAD,
     Run,
     as_json,
-    default_jobs,
     fingerprint,
     header,
     read_run,
@@ -56,6 +56,19 @@ Names = Annotated[
 ]
 
 
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Processes; as many as cores and memory allow."),
+]
+On = Annotated[
+    str | None,
+    typer.Option(metavar="CLUSTER", help="dask:ADDRESS, or slurm[:jobs=N,time=...,partition=...]."),
+]
+Cache = Annotated[
+    bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")
+]
+
+
 class Tier(enum.StrEnum):
     """Which claims to run, by how long they take."""
 
@@ -76,34 +89,28 @@ def _verify(
         Path | None,
         typer.Option(metavar="DIR", help="Append results here; go on where it stopped."),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Processes; as many as cores and memory allow."),
-    ] = None,
-    cache: Annotated[
-        bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")
-    ] = True,
+    jobs: Jobs = None,
+    on: On = None,
+    cache: Cache = True,
 ) -> int:
     """Try to break claims; exit 0 if every verdict is the recorded one, 1 if any moved."""
     writable(json_file)
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
-    if cache:
-        keep_compiled()
+    prepare(cache, jobs, on)
     claims = select(names or [], tier)
     total = len(claims)
     out = report.console(stderr=json_file == "-")
     found: list[Result] = []
     status = 0
-    with report.Live(total) as live:
+    with connected(on, message) as executor, report.Live(total) as live:
 
         def keep(result: Result) -> None:
             found.append(result)
             live.finished(result, len(found))
 
         try:
-            most = min(default_jobs() if jobs is None else jobs, total)
-            run_selected(claims, seed, run, keep, live.progress, max(most, 1))
+            most = max(min(default_jobs() if jobs is None else jobs, total), 1)
+            here = None if executor is not None else most
+            run_selected(claims, seed, run, keep, live.progress, here, executor)
         except KeyboardInterrupt:
             status = INTERRUPTED
     found.sort(key=lambda r: r.id)
@@ -214,10 +221,18 @@ def _experiment(
         Path | None,
         typer.Option(metavar="DIR", help="Keep results here; go on where it stopped."),
     ] = None,
+    jobs: Jobs = None,
+    on: On = None,
+    together: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Seeds that train side by side, as one task; all."),
+    ] = None,
+    cache: Cache = True,
 ) -> int:
     """Train a paper's experiment again; without a name, list what there is."""
     from theorykit import experiments
 
+    prepare(cache, jobs, on)
     out = report.console()
     if paper is None or name is None:
         out.print(report.experiments(experiments.experiments(paper)))
@@ -226,7 +241,11 @@ def _experiment(
     err = report.console(stderr=True)
     say = lambda line: err.print(line, markup=False)
     say(f"{paper} {name}, {size.value}, seed {seed}: {chosen.words} Compiling comes first.")
-    found = chosen.run(experiments.Setting(size.value, seed, run, say))
+    setting = experiments.Setting(size.value, seed, run, say, together)
+    with connected(on, say) as executor:
+        most = default_jobs() if jobs is None else jobs
+        here = None if executor is not None else most
+        found = chosen.run(setting, jobs=here, executor=executor)
     out.print(report.rows(found.rows))
     out.print()
     out.print(found.summary, markup=False)
@@ -340,6 +359,15 @@ def _schema() -> int:
     """Print the JSON schema of a run's results."""
     write_json(schema(), "-")
     return 0
+
+
+def prepare(cache: bool, jobs: int | None, on: str | None) -> None:
+    """Settle what processes inherit: one thread each, and where what is compiled is kept."""
+    if jobs is not None and on is not None:
+        raise ValueError("give --jobs or --on, not both: a cluster has processes of its own.")
+    one_thread()
+    if cache:
+        keep_compiled()
 
 
 def writable(file: str | None) -> None:

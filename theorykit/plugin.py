@@ -98,7 +98,7 @@ class ClaimItem(pytest.Item):
 
         mark = fingerprint(self.claim)
         known, result = self.config.stash.get(_FOUND, {}).get(self.claim.id, (None, None))
-        if known != mark:
+        if known != mark or result.verdict == "error":  # which may have been chance
             with warnings.catch_warnings():  # which a test suite may have turned into errors
                 warnings.simplefilter("default")
                 result = self.claim.run(self.config.getoption("theorykit_seed"))

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -74,7 +74,8 @@ class Folder:
                     f"{self.path} holds other files and no {self._noun}; "
                     "take a new or empty folder."
                 )
-            write_atomically(self._file, json.dumps(header, indent=1) + "\n")
+            with writing(self.path):
+                write_atomically(self._file, json.dumps(header, indent=1) + "\n")
             return
         try:
             old = json.loads(self._file.read_text())
@@ -108,6 +109,21 @@ def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | Non
                 return found
         return None
     return None if old == new else (name, old, new)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Return a scope in which a disk that is full, or gone, is one sentence.
+
+    **Raises:** `ValueError` for any `OSError` inside.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror or error}); what is kept there stays, and "
+            "the same command goes on with it once there is room."
+        ) from error
 
 
 def write_atomically(file: Path, text: str) -> None:

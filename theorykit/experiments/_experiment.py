@@ -3,15 +3,18 @@
 import dataclasses
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from theorykit import papers
+from theorykit.common.arguments import size
 from theorykit.common.errors import nearest
-from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.folders import Folder, write_atomically, writing
 from theorykit.common.version import __version__
 from theorykit.experiments._finding import Finding
+from theorykit.places import Calls, opened
 
 SIZES = ("cpu", "paper")
 
@@ -23,13 +26,31 @@ class Setting:
     """How an experiment is run.
 
     **Fields:** `size`, "cpu" (minutes on two cores) or "paper" (as printed); `seed`; `folder`, for
-    checkpoints and results, so that a killed run goes on; `say`, called with a line of progress.
+    checkpoints and results, so that a killed run goes on; `say`, called with a line of progress;
+    `together`: how many seeds of a training are one task, trained side by side, None for all (the
+    last digits depend on it); `away`: where functions are called, which `Experiment.run` sets.
     """
 
     size: str = "cpu"
     seed: int = 0
     folder: Path | None = None
     say: Callable[[str], None] = lambda line: None
+    together: int | None = None
+    away: Calls | None = None
+
+    def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
+        """Call a function with each tuple of arguments, and return what it returns, in order.
+
+        In one process they take turns. Where there are more, the calls wait for each other no
+        longer: what they train, and what they `call`, goes on at the same time.
+        """
+        if self.away is None:
+            return [function(*point) for point in points]
+        return self.away.each(function, points)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of a module, in another process if there are more than this."""
+        return function(*args) if self.away is None else self.away.call(function, *args)
 
     def at(self, *names: str) -> Path | None:
         """Return a folder inside the run's, or None if nothing is kept."""
@@ -46,29 +67,49 @@ class Experiment:
     words: str
     build: Callable[[Setting], Finding]
 
-    def run(self, setting: Setting) -> Finding:
-        """Train, and write `finding.json` and `figure.png` into the folder, if there is one."""
+    def run(
+        self, setting: Setting, *, jobs: int | None = None, executor: Executor | None = None
+    ) -> Finding:
+        """Train, and write `finding.json` and `figure.png` into the folder, if there is one.
+
+        **Arguments:** `jobs`, `executor`: points of a sweep, and groups of seeds, are trained in as
+        many processes of this machine, or wherever the executor takes them; only this process
+        writes into the folder. What is found is the same.
+
+        **Raises:** `ValueError` for another size, both or neither a number nor an executor, a
+        folder that does not fit or cannot be written, or processes that are lost or have other
+        code.
+        """
         if setting.size not in SIZES:
             raise ValueError(f"the size is cpu or paper, not {setting.size!r}.")
+        if setting.together is not None:
+            size("together", setting.together)
+        with opened(jobs, executor, setting.say) as away:
+            return self._written(dataclasses.replace(setting, away=away))
+
+    def _written(self, setting: Setting) -> Finding:
+        """Train, and write what is found."""
         if setting.folder is None:
             return self.build(setting)
         header = ("experiment.json", self._header(setting))
         with Folder(setting.folder, header, own=["finding.json", "figure.png"]):
             found = self.build(setting)
             text = json.dumps({**self._header(setting), **found.json()}, indent=1, default=str)
-            write_atomically(setting.folder / "finding.json", text + "\n")
-            if found.plot is not None:
-                found.plot(setting.folder / "figure.png")
+            with writing(setting.folder):
+                write_atomically(setting.folder / "finding.json", text + "\n")
+                if found.plot is not None:
+                    found.plot(setting.folder / "figure.png")
         return found
 
     def _header(self, setting: Setting) -> dict[str, Any]:
-        return {
+        header = {
             "paper": self.paper,
             "experiment": self.name,
             "size": setting.size,
             "seed": setting.seed,
             "version": __version__,
         }
+        return header if setting.together is None else header | {"together": setting.together}
 
 
 def reproduces(

@@ -4,7 +4,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
+
 from theorykit.experiments._experiment import Setting
+from theorykit.experiments._training import Training, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,17 +86,26 @@ class Plan:
     ) -> Any:
         """Train all seeds, and return the `training.Fit`; a killed run goes on where it was.
 
+        They train side by side, or as many of them as the setting has `together`.
+
         **Arguments:** `where`: a folder of this training's own inside the run's; `start`: an
         earlier fit, whose networks train on; `config`: what else the numbers depend on; `progress`:
         whether a bar is shown.
         """
-        from theorykit.networks.training import fit
-
         facts = {"optimizer": repr(self.optimizer), **(config or {})}
         if isinstance(self.network, Mapping):
             facts["network"] = repr(dict(self.network))
-        return fit(
-            self.make, self.problem, self.optimizer(self.steps), steps=self.steps,
-            every=self.every, seeds=self.seeds, stop=self.stop, key=setting.seed, start=start,
-            folder=setting.at(*where), config=facts, progress=progress,
-        )  # fmt: skip
+        state = getattr(start, "state", start)
+
+        def train(places: range, *folder: str) -> Any:
+            part = dataclasses.replace(self, problem=self.problem.of_seeds(places))
+            own = jax.tree.map(lambda a: a[places.start : places.stop], state)
+            training = Training(part, places, setting.seed, own, facts)
+            return training.run(setting, (*where, *folder), progress)
+
+        if setting.together is None or setting.together >= self.seeds:
+            return train(range(self.seeds))
+        firsts = range(0, self.seeds, setting.together)
+        groups = [range(a, min(a + setting.together, self.seeds)) for a in firsts]
+        folders = [f"seeds_{g.start}_to_{g.stop - 1}" for g in groups]
+        return joined(setting.each(train, zip(groups, folders, strict=True)))

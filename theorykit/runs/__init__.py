@@ -8,8 +8,6 @@ from theorykit.runs._folder import kept as kept
 from theorykit.runs._folder import read_run as read_run
 from theorykit.runs._folder import recall as recall
 from theorykit.runs._folder import remember as remember
-from theorykit.runs._processes import ONE_THREAD as ONE_THREAD
-from theorykit.runs._processes import default_jobs as default_jobs
 from theorykit.runs._replay import Replay as Replay
 from theorykit.runs._replay import replay as replay
 from theorykit.runs._runner import as_json as as_json

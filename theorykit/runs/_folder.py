@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from theorykit.common.compiled import cache_home
-from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.folders import Folder, write_atomically, writing
 from theorykit.common.version import __version__
 from theorykit.results import UNREADABLE, Result
 from theorykit.runs._asked import Asked
@@ -70,7 +70,8 @@ class RunFolder(Folder):
         if machine not in machines:
             machines.append(dict(machine))
         plan = {"machines": machines, "claims": [asked[id] for id in sorted(asked)]}
-        write_atomically(file, json.dumps(plan, allow_nan=False) + "\n")
+        with writing(self.path):
+            write_atomically(file, json.dumps(plan, allow_nan=False) + "\n")
 
     def result(self, id: str, fingerprint: str) -> Result | None:
         """Return the result of this claim as it is now, or None if there is none yet."""
@@ -78,19 +79,17 @@ class RunFolder(Folder):
         return result if known == fingerprint else None
 
     def append(self, result: Result, fingerprint: str) -> None:
-        """Write one result; it is on the disk when this returns."""
+        """Write one result; it is on the disk when this returns.
+
+        **Raises:** `ValueError` if it cannot be written.
+        """
         if self._out is None:
             raise ValueError(f"the run folder {self.path} is closed.")
         line = json.dumps({"fingerprint": fingerprint, "result": result.json()}, allow_nan=False)
-        try:
+        with writing(self.path):
             self._out.write(line + "\n")
             self._out.flush()
             os.fsync(self._out.fileno())
-        except OSError as error:  # which does not say of which file
-            raise ValueError(
-                f"the result of {result.id} cannot be written to {self._results}: "
-                f"{error.strerror}; once it can, the same command goes on from there."
-            ) from error
         self._done[result.id] = (fingerprint, result)
 
     def close(self) -> None:

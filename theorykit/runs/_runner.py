@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, Wanted, select
-from theorykit.common.arguments import size
 from theorykit.common.version import __version__
+from theorykit.places import Failure, Place, place_of
 from theorykit.results import Result, Verdict
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
-from theorykit.runs._places import AT_A_TIME, Elsewhere, Failure, Threads
-from theorykit.runs._processes import Processes
-from theorykit.runs._task import Task
+from theorykit.runs._task import ClaimTask
+from theorykit.runs._threads import AT_A_TIME, Threads
 
 
 def verify(
@@ -67,10 +66,7 @@ def run_selected(
     executor: concurrent.futures.Executor | None = None,
 ) -> list[Result]:
     """Run these claims; as `verify` otherwise."""
-    if jobs is not None and executor is not None:
-        raise ValueError("give jobs or an executor, not both.")
-    if jobs is not None:
-        size("jobs", jobs)
+    away = place_of(jobs, executor)
     results: list[Result] = []
 
     def keep(result: Result) -> None:
@@ -83,7 +79,8 @@ def run_selected(
         if folder is not None:
             folder.plan([Asked.of(c).model_dump() for c in claims], machine())
         try:
-            run_claims(claims, marks, seed, folder, keep, on_progress, jobs, executor)
+            here = Threads(1 if jobs == 1 else AT_A_TIME)
+            run_claims(claims, marks, seed, folder, keep, here, away, on_progress)
         finally:
             remember(results, head, marks)
     return sorted(results, key=lambda r: r.id)
@@ -132,13 +129,14 @@ def run_claims(
     seed: int,
     folder: RunFolder | None,
     keep: Callable[[Result], None],
+    here: Threads | None = None,
+    away: Place | None = None,
     on_progress: Callable[[str, float], None] | None = None,
-    jobs: int | None = None,
-    executor: concurrent.futures.Executor | None = None,
 ) -> None:
     """Run claims; results arrive in this thread, in the order they are done.
 
-    **Arguments:** `marks`: each claim's fingerprint, taken before anything ran.
+    **Arguments:** `marks`: each claim's fingerprint, taken before anything ran; `here`, `away`:
+    where claims run that only this process has, and all others.
 
     An exception in this thread (Ctrl-C, say) starts no further claim; what is running in this
     process or elsewhere is left to itself and its result is dropped.
@@ -153,15 +151,10 @@ def run_claims(
         else:
             left[claim.id] = claim
 
-    away: Elsewhere | Processes | None = None
-    if executor is not None:
-        away = Elsewhere(executor)
-    elif jobs is not None and jobs > 1:
-        away = Processes(jobs)
-    sent = [Task.of(c, marks[c.id], seed) for c in left.values()] if away is not None else []
+    sent = [ClaimTask.of(c, marks[c.id], seed) for c in left.values()] if away is not None else []
     tasks = [task for task in sent if task is not None]
     gone = {task.id for task in tasks}
-    here = Threads(1 if jobs == 1 else AT_A_TIME)
+    here = Threads(AT_A_TIME) if here is None else here
     try:
         if away is not None:
             away.begin(tasks, say)

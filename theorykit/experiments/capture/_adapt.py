@@ -62,24 +62,26 @@ def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, ".
     plan = study.plan(study.first, study.steps, study.every)
     first = plan.train(setting, "first", progress=True)
     started = first.stopped_at >= 0
-    cost, before = [], []
-    for length in study.lengths:
+
+    def to(length: int) -> tuple[np.ndarray, np.ndarray]:
         if not started.any():
-            cost.append(np.full(study.seeds, np.nan))
-            before.append(np.full(study.seeds, np.nan))
-            continue
+            return np.full(study.seeds, np.nan), np.full(study.seeds, np.nan)
         setting.say(f"adaptation to length {length}")
-        unadapted = judged(
-            first, study.task, length, study.metric, count=study.judged, seed=setting.seed
-        )
+        before = setting.call(unadapted, study, first, length, setting.seed)
         plan = study.plan(length, study.later, study.every_later)
         longer = plan.train(setting, f"to_{length}", start=first, progress=True)
         samples = np.where(longer.stopped_at >= 0, longer.stopped_at * study.batch, np.nan)
-        samples = np.where(unadapted >= study.threshold, 0.0, samples)
-        cost.append(np.where(started, samples, np.nan))
-        before.append(unadapted)
+        samples = np.where(before >= study.threshold, 0.0, samples)
+        return before, np.where(started, samples, np.nan)
+
+    before, cost = zip(*setting.each(to, [(length,) for length in study.lengths]), strict=True)
     spent = np.where(started, first.stopped_at * study.batch, np.nan)
     return {"first": spent, "before": np.array(before), "samples": np.array(cost)}
+
+
+def unadapted(study: Adaptation, fit: Any, length: int, seed: int) -> Float[np.ndarray, " seeds"]:
+    """Return the metric at a length of the networks of a fit, as they are."""
+    return judged(fit, study.task, length, study.metric, count=study.judged, seed=seed)
 
 
 def growth(

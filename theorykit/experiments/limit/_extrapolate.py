@@ -137,4 +137,5 @@ def accuracy(study: Extrapolation, fit: Any, seed: int) -> Float[np.ndarray, "bi
 def trained(study: Extrapolation, setting: Setting, name: str) -> dict[str, np.ndarray]:
     """Train and judge: `accuracy` (bins, seeds), and `fitted`, which seeds had the first right."""
     fit = study.train(setting, name)
-    return {"accuracy": accuracy(study, fit, setting.seed), "fitted": fit.stopped_at >= 0}
+    found = setting.call(accuracy, study, fit, setting.seed)
+    return {"accuracy": found, "fitted": fit.stopped_at >= 0}

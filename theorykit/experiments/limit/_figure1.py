@@ -5,6 +5,7 @@ a C-RASP program is known (Tables 2 and 3), and what the authors published with 
 repository lacoco-lab/length_generalization.
 """
 
+import contextlib
 import csv
 import importlib.resources
 from collections.abc import Callable, Mapping
@@ -52,13 +53,14 @@ def figure(
     program = lambda name, positions: predicted[name][
         "positions" if positions == "APE" else "no_positions"
     ]
-    rows, measured = [], {}
+    studies = {}
     for name, positions in sorted(theirs):
-        try:
-            study = plan(name, positions, setting.size)
-        except KeyError:  # not among the small ones
-            continue
-        found = trained(study, setting, name)
+        with contextlib.suppress(KeyError):  # not among the small ones
+            studies[name, positions] = plan(name, positions, setting.size)
+    points = [(study, setting, name) for (name, _), study in studies.items()]
+    rows, measured = [], {}
+    for (name, positions), found in zip(studies, setting.each(trained, points), strict=True):
+        study = studies[name, positions]
         mean = measured[name, positions] = averaged(found)
         rows.append(
             {

@@ -19,9 +19,10 @@ from theorykit.experiments.limit._plans import algorithmic_plan
 def offset_variances(setting: Setting) -> Finding:
     """How far products of positions in trained heads are from depending on the distance only."""
     names = ["bin_majority", "bin_majority_interleave", "majority", "sort", "unique_copy"]
+    names = names if setting.size == "paper" else names[:1]
+    points = [(algorithmic_plan(name, "APE", setting.size), setting, name) for name in names]
     rows, numbers = [], {}
-    for name in names if setting.size == "paper" else names[:1]:
-        found = variances(algorithmic_plan(name, "APE", setting.size), setting, name)
+    for name, found in zip(names, setting.each(variances, points), strict=True):
         numbers[name] = found["offset"].tolist()
         for layer, head in np.ndindex(found["offset"].shape[1:]):
             row = {"task": name, "layer": layer, "head": head}
@@ -51,8 +52,7 @@ def variances(study: Extrapolation, setting: Setting, name: str) -> dict[str, np
     diagonal; `fitted`, which seeds had the first bin right.
     """
     fit = study.train(setting, name)
-    key = jax.random.key(setting.seed)
-    products = over_seeds(fit, lambda network: head_products(network, study, key))()
+    products = setting.call(products_of, study, fit, setting.seed)
     over = lambda f: np.apply_along_axis(
         lambda M: f(M.reshape(study.places, study.places)),
         -1,
@@ -64,6 +64,14 @@ def variances(study: Extrapolation, setting: Setting, name: str) -> dict[str, np
         "whole": over(lambda M: M[causal].var()),
         "fitted": fit.stopped_at >= 0,
     }
+
+
+def products_of(
+    study: Extrapolation, fit: Any, seed: int
+) -> Float[np.ndarray, "seeds layers heads places places"]:
+    """Return the products of positions in every head of every seed's network."""
+    key = jax.random.key(seed)
+    return over_seeds(fit, lambda network: head_products(network, study, key))()
 
 
 def offset_variance(products: Any) -> float:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -158,11 +159,13 @@ def positional_fit(setting: Setting) -> Finding:
     paper = setting.size == "paper"
     steps, seeds = (15_000, 3) if paper else (SMALL_STEPS, 2)
     names = tuple(FUNCTIONS) if paper else SMALL_FUNCTIONS
-    errors = {}
-    for name in names:
-        for width in WIDTHS:
-            setting.say(f"{name}, width {width}")
-            errors[name, width] = fit_function(name, width, setting, steps=steps, seeds=seeds)
+
+    def one(name: str, width: int) -> np.ndarray:
+        setting.say(f"{name}, width {width}")
+        return fit_function(name, width, setting, steps=steps, seeds=seeds)
+
+    points = list(itertools.product(names, WIDTHS))
+    errors = dict(zip(points, setting.each(one, points), strict=True))
     rows = [
         {"function": name, "kind": FUNCTIONS[name][0], "width": width}
         | {f"MSE at {n}": rounded(e) for n, e in zip(JUDGED, error.mean(1), strict=True)}

@@ -81,12 +81,16 @@ class Counting:
     def network(self, task: PrefixTask) -> Callable[[Any], LocalTransformer]:
         """Return what makes a network for a task."""
         options = {**task.options, "width": self.width, "mlp_width": self.mlp_width}
-        return lambda rngs: LocalTransformer(**options, rngs=rngs)
+        return functools.partial(_local, options)
 
     def train(self, task: PrefixTask, length: int, setting: Setting, name: str) -> Any:
         """Return the fit of a task at all lengths T <= `length`."""
         plan = self.plan(task, length)
         return plan.train(setting, name, str(length), config=dict(plan=repr(self)))
+
+
+def _local(options: dict[str, Any], rngs: nnx.Rngs) -> LocalTransformer:
+    return LocalTransformer(**options, rngs=rngs)
 
 
 @functools.cache
@@ -156,10 +160,14 @@ def losses_beyond(
 
     **Returns:** test losses, (tasks, trained, judged, seeds).
     """
-    for task, n in itertools.product(tasks, study.trained):
-        if (study, task, n) not in known:
-            setting.say(f"{task}, trained to length {n}")
-            name = re.sub(r"\W+", "_", repr(task)).strip("_")
-            fit = study.train(task, n, setting, f"{name}_{study.seeds}_{study.width}")
-            known[study, task, n] = fit, loss_beyond(study, task, fit, setting.seed)
+
+    def one(task: PrefixTask, n: int) -> tuple[Any, np.ndarray]:
+        setting.say(f"{task}, trained to length {n}")
+        name = re.sub(r"\W+", "_", repr(task)).strip("_")
+        fit = study.train(task, n, setting, f"{name}_{study.seeds}_{study.width}")
+        return fit, setting.call(loss_beyond, study, task, fit, setting.seed)
+
+    points = [p for p in itertools.product(tasks, study.trained) if (study, *p) not in known]
+    for point, found in zip(points, setting.each(one, points), strict=True):
+        known[study, *point] = found
     return np.array([[known[study, task, n][1] for n in study.trained] for task in tasks])

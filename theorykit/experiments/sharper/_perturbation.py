@@ -36,21 +36,30 @@ MESHES = {
 }  # fmt: skip
 
 
+def perturbed(mesh: Mesh, number: int, T: int, d: int, s: int, seed: int) -> Any:
+    """Return the traces of one class's constructions, by `sharpness.perturbed`."""
+    seeds = range(seed, seed + mesh.functions)
+    networks = [boolean.transformer(boolean.random(T, d, s, one)) for one in seeds]
+    few = np.random.default_rng(seed).integers(0, 2, (mesh.inputs, T))
+    inputs = few if mesh.inputs < 2**T else boolean.bits(T)
+    return sharpness.perturbed(
+        networks, inputs.astype(np.float32), sigmas=mesh.sigmas,
+        key=jax.random.fold_in(jax.random.key(seed), number), draws=mesh.draws,
+    )  # fmt: skip
+
+
 @reproduces("sharper", "perturbation", ref="Sec. 2.3, App. M")
 def perturbation(setting: Setting) -> Finding:
     """The trace of perturbed constructions against sigma: the empirical term of the bound."""
     mesh, rows = MESHES[setting.size], []
-    classes = itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities)
-    for number, (T, d, s) in enumerate(classes):
+
+    def one(number: int, T: int, d: int, s: int) -> Any:
         setting.say(f"T = {T}, degree {d}, sparsity {s}")
-        seeds = range(setting.seed, setting.seed + mesh.functions)
-        networks = [boolean.transformer(boolean.random(T, d, s, seed)) for seed in seeds]
-        few = np.random.default_rng(setting.seed).integers(0, 2, (mesh.inputs, T))
-        inputs = few if mesh.inputs < 2**T else boolean.bits(T)
-        found = sharpness.perturbed(
-            networks, inputs.astype(np.float32), sigmas=mesh.sigmas,
-            key=jax.random.fold_in(jax.random.key(setting.seed), number), draws=mesh.draws,
-        )  # fmt: skip
+        return setting.call(perturbed, mesh, number, T, d, s, setting.seed)
+
+    classes = list(itertools.product(mesh.tokens, mesh.degrees, mesh.sparsities))
+    points = [(number, *of) for number, of in enumerate(classes)]
+    for (T, d, s), found in zip(classes, setting.each(one, points), strict=True):
         base = found.unperturbed[:, None]
         loss = 2 * found.losses / (np.square(mesh.sigmas) * base)[..., None]
         for i, sigma in enumerate(mesh.sigmas):

@@ -9,6 +9,7 @@ a head has nothing to do but to copy (Fig. 5).
 """
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,19 +38,20 @@ def curves(
     of the network that takes the place of n, and its values; n is then the largest.
     """
     values = list(budget.samples if at is None else at)
-    table: dict[str, np.ndarray] = {}
-    for name, (kind, found, options) in lines.items():
-        losses = []
-        for value in values:
-            setting.say(f"{name}, {axis} = {value}")
-            n = value if at is None else budget.samples[-1]
-            more = options if at is None else options | {axis: value}
-            if kind == "ridge":
-                losses.append(regress(found, n, budget, setting.seed))
-            else:
-                where = f"{name}_{axis}{value}".replace(" ", "_").replace("/", "_")
-                losses.append(learn(kind, found, n, budget, setting, where, **more))
-        table[name] = np.array(losses)  # (values, trials)
+
+    def one(name: str, value: Any) -> np.ndarray:
+        kind, found, options = lines[name]
+        setting.say(f"{name}, {axis} = {value}")
+        n = value if at is None else budget.samples[-1]
+        more = options if at is None else options | {axis: value}
+        if kind == "ridge":
+            return setting.call(regress, found, n, budget, setting.seed)
+        where = f"{name}_{axis}{value}".replace(" ", "_").replace("/", "_")
+        return learn(kind, found, n, budget, setting, where, **more)
+
+    losses = setting.each(one, itertools.product(lines, values))
+    shape = len(lines), len(values), -1
+    table = dict(zip(lines, np.array(losses).reshape(shape), strict=True))  # (values, trials) each
     tested = Curves(axis, values, table, "test losses on unseen symbols", runs="trials")
     return tested.finding(printed, xscale="log")
 

@@ -75,11 +75,14 @@ def learn(
         every=budget.every,
         seeds=budget.trials,
     )  # fmt: skip
-    best = np.full(budget.trials, np.inf), np.full(budget.trials, np.inf)
-    for rate in budget.rates:
-        fit = dataclasses.replace(plan, optimizer=Adam(rate)).train(
+
+    def train(rate: float) -> Any:
+        return dataclasses.replace(plan, optimizer=Adam(rate)).train(
             setting, where, f"n{n}_rate{rate:g}", config=dict(rate=rate, kind=kind)
         )
+
+    best = np.full(budget.trials, np.inf), np.full(budget.trials, np.inf)
+    for fit in setting.each(train, [(rate,) for rate in budget.rates]):
         validation, test = fit.history["validation/loss"], fit.history["test/loss"]
         at = validation.argmin(0), np.arange(budget.trials)
         better = validation[at] < best[0]

@@ -1,6 +1,7 @@
 """The networks of the template paper, and how long they train, as printed or small."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -86,8 +87,14 @@ def network(
         plain |= dict(vocabulary=vocabulary, max_tokens=task.length)
         symbol = isinstance(task.templates[0].label, str)
         plain |= dict(tied=True, outputs=vocabulary) if symbol else dict(outputs=1)
-        return lambda rngs: nets.Transformer(rngs=rngs, **plain)
+        return functools.partial(_made, nets.Transformer, plain)
     dense = dict(width=4 * budget.width, depth=2, parameterisation="standard", **options)
     if kind == "mlp":
-        return lambda rngs: nets.MLP(vocabulary=vocabulary, tokens=task.length, rngs=rngs, **dense)
-    return lambda rngs: Incidence(vocabulary, task.length, dense, rngs)
+        return functools.partial(
+            _made, nets.MLP, dict(vocabulary=vocabulary, tokens=task.length, **dense)
+        )
+    return functools.partial(Incidence, vocabulary, task.length, dense)
+
+
+def _made(kind: type[nnx.Module], options: dict[str, Any], rngs: nnx.Rngs) -> nnx.Module:
+    return kind(rngs=rngs, **options)

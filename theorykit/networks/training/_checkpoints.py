@@ -103,11 +103,18 @@ class Checkpoints(Folder):
     def finish(self) -> None:
         """Wait until what was begun is on the disk.
 
-        **Raises:** what went wrong in writing.
+        **Raises:** `ValueError` if it cannot be written.
         """
         if self._writing is not None:
-            self._writing.result()
-            self._writing = None
+            begun, self._writing = self._writing, None
+            try:
+                begun.result()
+            except Exception as error:  # whatever a full disk makes Orbax say
+                why = " ".join(str(error).split())[:300]
+                raise ValueError(
+                    f"no checkpoint can be written in {self.path} ({why}); those before are kept, "
+                    "and the same call goes on from the last one once there is room."
+                ) from error
 
     def close(self) -> None:
         """Finish, and give the folder back."""

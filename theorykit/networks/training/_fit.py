@@ -13,7 +13,7 @@ from flax import nnx
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Key
 
-from theorykit.common.arguments import as_path, flag, shown, size
+from theorykit.common.arguments import as_path, at_least_0, flag, shown, size
 from theorykit.networks.training import _checks
 from theorykit.networks.training._checkpoints import Checkpoints
 from theorykit.networks.training._on_data import OnData
@@ -41,6 +41,7 @@ def fit(
     mesh: Mesh | None = None,
     folder: str | Path | None = None,
     config: Mapping[str, Any] | None = None,
+    seconds: float | None = None,
     progress: bool = True,
 ) -> Fit:
     """Train networks of several seeds at once, each on its own samples.
@@ -70,10 +71,12 @@ def fit(
     - `folder`: keeps checkpoints. A fit that was killed and is called again goes on to the same
       numbers, bit for bit. `config`: what else its numbers depend on, to be written down and
       compared, such as the name of the optimizer.
+    - `seconds`: with a folder, how long to train now, compiling not counted: at the end of a chunk
+      after them, one at least, comes a checkpoint and `Paused` is raised.
     - `progress`: a bar on a terminal, lines elsewhere, on standard error.
 
-    **Raises:** `Diverged` for a loss or parameter that is not finite; `ValueError` for arguments
-    that do not fit each other, a folder in use or of another configuration.
+    **Raises:** `Diverged` for a loss or parameter that is not finite; `Paused`; `ValueError` for
+    arguments that do not fit each other, a folder in use or of another configuration.
     """
     problem = _checks.checked_problem(problem)
     check_optimizer(optimizer)
@@ -84,6 +87,10 @@ def fit(
     if not word and (not callable(train) or isinstance(train, type)):
         raise ValueError(f'train is "all", "readout" or a function of a path, got {shown(train)}.')
     folder = None if folder is None else as_path("folder", folder)
+    if seconds is not None:
+        seconds = at_least_0("seconds", seconds)
+        if folder is None:
+            raise ValueError("seconds goes with a folder, in which the fit can go on.")
     state, placement = _checks.starting_state(start), Placement(mesh)
     numbers = _checks.numbers_of(seeds, state)
     problem.check_seeds(len(numbers))
@@ -113,4 +120,4 @@ def fit(
                 **program.describe(),
             }
             kept = stack.enter_context(Checkpoints(folder, facts))
-        return Run(program, numbers, steps, every, kept).to_the_end(progress)
+        return Run(program, numbers, steps, every, kept).to_the_end(progress, seconds)

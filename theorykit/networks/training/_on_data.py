@@ -1,7 +1,7 @@
 """Training on data: the same examples at each step."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import jax
@@ -110,6 +110,15 @@ class OnData(Problem):
                     f"with each=True the first axis of {name} is one of {count} seeds, "
                     f"not {len(x)}."
                 )
+
+    def of_seeds(self, places: range) -> "OnData":
+        """Return the problem of some of the seeds: their data, if each has its own."""
+        if not self.each:
+            return self
+        part = lambda pair: tuple(a[places.start : places.stop] for a in pair)
+        x, y = part((self.x, self.y))
+        sets = {name: part(pair) for name, pair in (self.evaluate or {}).items()}
+        return replace(self, x=x, y=y, evaluate=sets)
 
     def objective(
         self, apply: Apply, arrays: dict[str, Pair], key: Key[Array, ""], split: Split

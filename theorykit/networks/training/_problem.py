@@ -39,6 +39,10 @@ class Problem(abc.ABC):
     def check_seeds(self, count: int) -> None:
         """Raise a `ValueError` if the problem is for another number of seeds."""
 
+    def of_seeds(self, places: range) -> Any:
+        """Return the problem of some of the seeds, by their places."""
+        return self
+
     @abc.abstractmethod
     def objective(
         self, apply: Apply, arrays: Any, key: Key[Array, ""], split: Split

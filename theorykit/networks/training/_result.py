@@ -63,3 +63,20 @@ class Diverged(ValueError):
     def __init__(self, message: str, fit: Fit):
         super().__init__(message)
         self.fit = fit
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.fit)
+
+
+class Paused(Exception):
+    """The time that a fit was given is over; called again with the same folder, it goes on.
+
+    **Fields:** `step`: how many steps are made.
+    """
+
+    def __init__(self, step: int):
+        super().__init__(f"the time is over after {step} steps; the same call goes on from there.")
+        self.step = step
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.step,)

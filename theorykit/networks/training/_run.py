@@ -16,7 +16,7 @@ from theorykit.networks.training._chunk import Metrics
 from theorykit.networks.training._history import History
 from theorykit.networks.training._program import Program, Train
 from theorykit.networks.training._progress import Report
-from theorykit.networks.training._result import Diverged, Fit, Seconds
+from theorykit.networks.training._result import Diverged, Fit, Paused, Seconds
 from theorykit.networks.training._state import State
 
 
@@ -67,10 +67,10 @@ class Run:
             for rows, values in zip(self.rows.values(), past[1:], strict=True):
                 rows.extend(values)
 
-    def to_the_end(self, progress: bool) -> Fit:
+    def to_the_end(self, progress: bool, seconds: float | None = None) -> Fit:
         """Train until all steps are made or all seeds have stopped.
 
-        **Raises:** `Diverged`.
+        **Raises:** `Diverged`; `Paused` after so many seconds, once there is a checkpoint.
         """
         begun = time.perf_counter()
         if self.state is None:
@@ -83,7 +83,7 @@ class Run:
             self.compiling = time.perf_counter() - begun
             begun = time.perf_counter()
             with Report(progress, self.steps, self.sent) as report:
-                self._loop(train, copy, report, begun)
+                self._loop(train, copy, report, begun, seconds)
         if self.kept is not None:
             self.kept.finish()
             self.history().save(self.kept.path / "history.json")
@@ -104,21 +104,28 @@ class Run:
     def _over(self, step: int, stopped_at: np.ndarray) -> bool:
         return step >= self.steps or bool((stopped_at >= 0).all())
 
-    def _loop(self, train: Train, copy: Callable, report: Report, begun: float) -> None:
+    def _loop(
+        self, train: Train, copy: Callable, report: Report, begun: float, seconds: float | None
+    ) -> None:
+        late = False
         # The next chunk waits on the device while the host looks at the last one's metrics.
         waiting: deque[Sent] = deque()
         watcher = ThreadPoolExecutor(1)
         ended = begun
         try:
-            while waiting or self.sent < self.steps:
-                while self.sent < self.steps and len(waiting) < 2:
+            while waiting or (self.sent < self.steps and not late):
+                while self.sent < self.steps and len(waiting) < 2 and not late:
                     waiting.append(self._send(train, copy, watcher))
                 chunk = waiting.popleft()
                 ready = chunk.ready.result()
                 self.inside += ready - max(chunk.at, ended)
                 ended = ready
-                if self._take_in(chunk, report, begun):
+                late = late or (seconds is not None and ready - begun >= seconds)
+                if self._take_in(chunk, report, begun, last=late and not waiting):
                     return
+            if self.sent < self.steps and self.kept is not None:
+                self.kept.finish()
+                raise Paused(self.sent)
         finally:
             watcher.shutdown(wait=False, cancel_futures=True)
 
@@ -137,8 +144,11 @@ class Run:
             watcher.submit(_when_ready, metrics),
         )
 
-    def _take_in(self, chunk: Sent, report: Report, begun: float) -> bool:
-        """Note what a chunk measured, keep its state, and return whether it was the last."""
+    def _take_in(self, chunk: Sent, report: Report, begun: float, last: bool) -> bool:
+        """Note what a chunk measured, keep its state, and return whether training is over.
+
+        **Arguments:** `last`: whether no other comes now, so that its state has to be kept.
+        """
         stopped, diverged = np.asarray(chunk.stopped_at), np.asarray(chunk.diverged_at)
         self.ends.append(chunk.end)
         for name, rows in self.rows.items():
@@ -150,7 +160,7 @@ class Run:
         report.show(chunk.end, newest, int((stopped < 0).sum()))
         over = self._over(chunk.end, stopped)
         kept, saved = self.kept, chunk.saved
-        if kept is not None and saved is not None and (over or not kept.busy()):
+        if kept is not None and saved is not None and (over or last or not kept.busy()):
             past = [np.asarray(self.ends), *(np.stack(rows) for rows in self.rows.values())]
             kept.save(chunk.end, saved, past)
         return over

@@ -1,8 +1,8 @@
-"""What a process does that runs claims for another: tasks come in, results go out.
+"""What a process does that works for another: tasks come in, results go out.
 
 It is started by `_processes`, and not by `multiprocessing`, which would run the script of whoever
-called `verify` once more in each process. Its standard input and output are the two ways; what
-claims print goes to standard error.
+asked once more in each process. Its standard input and output are the two ways; what tasks print
+goes to standard error.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from typing import IO, Any
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from theorykit.runs._worker import serve; serve(int(sys.argv[2]))"
+    "from theorykit.places._worker import serve; serve(int(sys.argv[2]))"
 )
 
 
 def serve(most_memory: int) -> None:
-    """Run the claims that come in, until no more do; 0 is no bound on the memory."""
+    """Do the tasks that come in, until no more do; 0 is no bound on the memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -31,8 +31,7 @@ def serve(most_memory: int) -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, tasks.put), daemon=True).start()
     if most_memory:
         _bound(most_memory)
-    from theorykit.runs._places import Failure
-    from theorykit.runs._task import Mismatch, Seldom, let_go, perform
+    from theorykit.places._task import Failure, Mismatch, Seldom, let_go, perform
 
     def say(what: Any) -> None:
         pickle.dump(what, out)

@@ -12,12 +12,11 @@ import threading
 import pytest
 
 from theorykit.claims import load
+from theorykit.places import TRIES, Failure, Gone, Mismatch, Processes, default_jobs, perform
 from theorykit.results import Verdict
 from theorykit.runs import verify
-from theorykit.runs._places import TRIES, Failure
-from theorykit.runs._processes import Processes, Waiting, default_jobs
 from theorykit.runs._runner import as_json
-from theorykit.runs._task import Mismatch, Task, perform
+from theorykit.runs._task import ClaimTask
 
 CLAIMS = '''
 import functools, os, signal, time
@@ -105,8 +104,8 @@ def told(place, tasks):
 
 
 def test_a_claim_that_hangs_is_ended(claims):
-    place = Processes(1, longest={"fast": 0.2})
-    (said,) = told(place, [Task.of(claims["endless"], "", 0)]).values()
+    task = dataclasses.replace(ClaimTask.of(claims["endless"], "", 0), longest=0.2)
+    (said,) = told(Processes(1), [task]).values()
     assert isinstance(said, Failure)
     assert "did not end within 0.00333 minutes, 2 times" in said.why
 
@@ -114,17 +113,18 @@ def test_a_claim_that_hangs_is_ended(claims):
 def test_the_executor_decides_where(claims):
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         assert same(verify([claims["holds"]], executor=executor), verify([claims["holds"]]))
-    (lost,) = verify([claims["holds"]], executor=executor)  # which is shut down
-    assert lost.verdict == Verdict.error
-    assert "shutdown" in lost.note
+    with pytest.raises(ValueError, match=r"takes no more work: .*shutdown"):
+        verify([claims["holds"]], executor=executor)  # which is shut down
 
 
 def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
-    task = Task.of(claims["holds"], "another", 0)
+    task = ClaimTask.of(claims["holds"], "another", 0)
     with pytest.raises(Mismatch, match="code that it reaches, is another"):
         perform(task)
-    with pytest.raises(Mismatch, match="asks none; install the same"):
-        perform(dataclasses.replace(task, version="none"))
+    for name in ("theorykit", "jax"):
+        others = task.versions | {name: "none"}
+        with pytest.raises(Mismatch, match=f"has {name} .*, the one that asks none; install the"):
+            perform(dataclasses.replace(task, versions=others))
     monkeypatch.setattr("theorykit.runs._runner.fingerprint", lambda claim: "another")
     with (
         concurrent.futures.ThreadPoolExecutor(1) as executor,
@@ -136,22 +136,25 @@ def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
 class Cancelling(concurrent.futures.Executor):
     """Takes claims, and gives them up."""
 
-    def submit(self, function, *args):
+    def submit(self, function, *args, **options):
         future = concurrent.futures.Future()
         future.cancel()
         return future
 
 
-def test_what_an_executor_gives_up_is_an_error(claims):
-    (found,) = verify([claims["holds"]], executor=Cancelling())
-    assert (found.verdict, found.note) == (Verdict.error, "The executor cancelled it.")
+def test_an_executor_that_gives_claims_up_ends_the_run(claims, tmp_path):
+    """It is no fault of the claims: they have no result, and the same command goes on with them."""
+    with pytest.raises(Gone, match="gave up what it had taken"):
+        verify([claims["holds"]], executor=Cancelling(), run=tmp_path / "run")
+    (found,) = verify([claims["holds"]], run=tmp_path / "run")
+    assert found.verdict == Verdict.holds
 
 
 def test_a_system_that_starts_no_process_ends_the_run(claims, monkeypatch):
     def full(*_):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("theorykit.runs._processes._Process", full)
+    monkeypatch.setattr("theorykit.places._processes._Process", full)
     with pytest.raises(OSError, match="temporarily unavailable"):
         verify([claims["holds"], claims["large"]], jobs=2)
 
@@ -159,16 +162,16 @@ def test_a_system_that_starts_no_process_ends_the_run(claims, monkeypatch):
 class Dying(concurrent.futures.Executor):
     """Loses its worker the first `times` times."""
 
-    def __init__(self, times):
-        self.left = times
+    def __init__(self, times, error=None):
+        self.left, self.error = times, error or RuntimeError("the worker is gone")
 
-    def submit(self, function, *args):
+    def submit(self, function, *args, **options):
         future = concurrent.futures.Future()
         self.left -= 1
         if self.left >= 0:
-            future.set_exception(RuntimeError("the worker is gone"))
+            future.set_exception(self.error)
         else:
-            future.set_result(function(*args))
+            future.set_result(function(*args, **options))
         return future
 
 
@@ -178,22 +181,39 @@ def test_an_executor_has_a_second_try(claims, times, verdict):
     assert found.verdict == verdict
 
 
+def test_an_executor_that_has_tried_again_itself_has_no_second_try(claims):
+    killed = type("KilledWorker", (Exception,), {})("died 2 times")  # as Dask calls it
+    (found,) = verify([claims["holds"]], executor=Dying(1, killed))
+    assert found.verdict == Verdict.error
+    assert found.note == "The workers that ran it died: died 2 times."
+
+
+def test_workers_without_the_code_end_the_run(claims):
+    with pytest.raises(Gone, match="cannot take the work: No module named 'mine'"):
+        verify([claims["holds"]], executor=Dying(1, ModuleNotFoundError("No module named 'mine'")))
+
+
+def test_a_full_disk_ends_the_run_and_loses_nothing(claims, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    first = verify([claims["holds"]], run=folder)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("theorykit.runs._folder.os.fsync", full)
+        with pytest.raises(ValueError, match=r"run cannot be written \(No space left"):
+            verify([claims["holds"], claims["large"]], run=folder)
+    again = verify([claims["holds"], claims["large"]], run=folder)
+    assert same([r for r in again if r.id == "my.holds"], first)
+    assert len(again) == 2
+
+
 def test_a_claim_of_a_notebook_runs_here(claims):
     namespace = {"__name__": "__main__"}
     exec(CLAIMS.replace('"my.', '"cell.'), namespace)
     (found,) = verify([namespace["holds"]], executor=Dying(99))
     assert found.verdict == Verdict.holds
-
-
-def test_neighbours_stay_in_one_process():
-    tasks = [Task(f"{f}.{i}", None, f, "fast", "", 0) for f in "abc" for i in range(3)]
-    waiting = Waiting(tasks)
-    first, second = waiting.next(None), waiting.next(None)
-    assert (first.family, second.family) == ("a", "b")
-    assert [waiting.next("a").id for _ in range(2)] == ["a.1", "a.2"]
-    assert waiting.next("a").id == "c.0"  # a family that nobody has begun
-    assert waiting.next("a").id in ("b.1", "c.1")  # then whichever has most left
-    assert [waiting.next("a") is None for _ in range(4)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])

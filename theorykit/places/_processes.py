@@ -1,7 +1,7 @@
-"""Claims in processes of this machine, one at a time in each.
+"""Tasks in processes of this machine, one at a time in each.
 
-A claim that kills its process, fills its memory or never ends costs itself, and nothing else: it is
-tried once more in a new process, and then is an `error`.
+A task that kills its process, fills its memory or never ends costs itself, and nothing else: it is
+tried once more in a new process, and then is a `Failure`.
 """
 
 import contextlib
@@ -13,18 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from theorykit.runs._places import TRIES, Failure, Said
-from theorykit.runs._task import Task
-from theorykit.runs._worker import PROGRAM
-
-LONGEST: Mapping[str, float] = {"fast": 20 * 60, "slow": 6 * 3600}
-"""Seconds after which a claim of this tier is taken to hang."""
-
-ONE_THREAD = {"NPROC": "1"}
-"""What XLA takes for the number of cores. With more it shares some sums among its threads."""
+from theorykit.common.node import ONE_THREAD
+from theorykit.places._task import TRIES, Failure, Said, Task
+from theorykit.places._worker import PROGRAM
 
 NEEDED = 3 * 2**30
 """Bytes of memory without which no further process is started by default."""
@@ -60,45 +54,50 @@ def default_jobs() -> int:
 class Processes:
     """Up to `jobs` processes, each with its share of the memory.
 
-    Each computes in one thread, so that a result does not depend on the machine's cores.
+    Each computes in one thread, so that a result does not depend on the machine's cores. A process
+    that has nothing to do waits for more, until the place is closed.
     """
 
-    def __init__(
-        self,
-        jobs: int,
-        longest: Mapping[str, float] = LONGEST,
-        most_memory: int | None = None,
-    ):
+    def __init__(self, jobs: int, most_memory: int | None = None):
         held = memory()
         if most_memory is None and held is not None:
             most_memory = int(SHARE * held / jobs)
-        self.jobs, self.longest, self.most_memory = jobs, longest, most_memory
-        self._stopped = False
+        self.jobs, self.most_memory = jobs, most_memory
+        self._waiting = Waiting()
+        self._starting = threading.Lock()
+        self._threads = 0
         self._running: dict[int, _Process] = {}
 
     def begin(self, tasks: Sequence[Task], say: Said) -> None:
-        """Start on tasks; what comes of them is said in other threads."""
-        waiting = Waiting(tasks)
-        for number in range(min(self.jobs, len(tasks))):
-            args = (number, waiting, say)
-            threading.Thread(target=self._work, args=args, daemon=True).start()
+        """Take tasks, beside those there are; what comes of them is said in other threads."""
+        wanted = self._waiting.add(tasks, say)
+        with self._starting:
+            while self._threads < min(self.jobs, wanted):
+                threading.Thread(target=self._work, args=(self._threads,), daemon=True).start()
+                self._threads += 1
 
     def close(self) -> None:
         """End what runs."""
-        self._stopped = True
+        self._waiting.close()
         for process in self._running.copy().values():
             process.end()
 
-    def _work(self, number: int, waiting: "Waiting", say: Said) -> None:
+    @property
+    def _stopped(self) -> bool:
+        return self._waiting.closed
+
+    def _work(self, number: int) -> None:
         """Go through tasks, one process at a time."""
         family: str | None = None
-        while not self._stopped and (task := waiting.next(family)) is not None:
+        while (found := self._waiting.next(family)) is not None:
+            task, say = found
             family = task.family
             try:
                 self._try(number, task, say)
             except OSError as error:  # the system starts no further process
                 say(task.id, error)
-                break
+            finally:
+                self._waiting.done()
         process = self._running.pop(number, None)
         if process is not None:
             process.end()
@@ -109,7 +108,7 @@ class Processes:
                 self._running[number] = _Process(self.most_memory)
             if self._stopped:
                 return
-            why = self._running[number].run(task, say, self.longest[task.tier])
+            why = self._running[number].run(task, say)
             if self._stopped or not why:
                 return
             seconds = self._running.pop(number).end()
@@ -118,7 +117,7 @@ class Processes:
 
 
 class _Process:
-    """One process, and the claim that it runs."""
+    """One process, and the task that it does."""
 
     def __init__(self, most_memory: int | None):
         self._may = "" if most_memory is None else f" It may use {most_memory / 2**30:.1f} GiB."
@@ -130,8 +129,9 @@ class _Process:
             env={**ONE_THREAD, **os.environ},
         )
 
-    def run(self, task: Task, say: Said, longest: float) -> str:
-        """Run a claim and hand on what is said of it; return why it came to no end, else ""."""
+    def run(self, task: Task, say: Said) -> str:
+        """Do a task and hand on what is said of it; return why it came to no end, else ""."""
+        longest = task.longest
         self._began = time.monotonic()
         say(task.id, 0.0)
         late = threading.Timer(longest, self._child.kill)
@@ -159,7 +159,7 @@ class _Process:
         return ""
 
     def end(self) -> float:
-        """End it, and return the seconds since its last claim began."""
+        """End it, and return the seconds since its last task began."""
         self._child.kill()
         with contextlib.suppress(OSError), self._child:  # which closes its pipes, and waits
             pass
@@ -167,23 +167,44 @@ class _Process:
 
 
 class Waiting:
-    """Tasks that nobody runs yet; a process stays with a family of claims while there are any."""
+    """Tasks that nobody does yet; a process stays with a family of tasks while there are any."""
 
-    def __init__(self, tasks: Sequence[Task]):
-        self._families: dict[str, list[Task]] = {}
+    def __init__(self) -> None:
+        self._families: dict[str, list[tuple[Task, Said]]] = {}
         self._taken: set[str] = set()
-        self._lock = threading.Lock()
-        for task in tasks:
-            self._families.setdefault(task.family, []).append(task)
+        self._open = 0  # tasks that are not done
+        self._news = threading.Condition()
+        self.closed = False
 
-    def next(self, family: str | None) -> Task | None:
-        """Return the next task for a process that had this family before, None if there is none."""
-        with self._lock:
-            left = {name: tasks for name, tasks in self._families.items() if tasks}
-            if not left:
+    def add(self, tasks: Sequence[Task], say: Said) -> int:
+        """Add tasks, and return how many there are that are not done."""
+        with self._news:
+            for task in tasks:
+                self._families.setdefault(task.family, []).append((task, say))
+            self._open += len(tasks)
+            self._news.notify_all()
+            return self._open
+
+    def next(self, family: str | None) -> tuple[Task, Said] | None:
+        """Wait for the next task for a process that had this family before; None after `close`."""
+        with self._news:
+            self._news.wait_for(lambda: self.closed or any(self._families.values()))
+            if self.closed:
                 return None
+            left = {name: tasks for name, tasks in self._families.items() if tasks}
             if family not in left:
                 fresh = [name for name in left if name not in self._taken]
                 family = fresh[0] if fresh else max(left, key=lambda name: len(left[name]))
             self._taken.add(family)
             return left[family].pop(0)
+
+    def done(self) -> None:
+        """Note that a task that was taken is done."""
+        with self._news:
+            self._open -= 1
+
+    def close(self) -> None:
+        """Give out nothing more."""
+        with self._news:
+            self.closed = True
+            self._news.notify_all()

@@ -1,0 +1,261 @@
+"""Functions that are called where a place has its processes: whoever calls waits for the answer."""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import importlib
+import io
+import itertools
+import pickle
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_EXCEPTION,
+    Executor,
+    Future,
+    InvalidStateError,
+    ThreadPoolExecutor,
+    wait,
+)
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from theorykit.common.arguments import size
+from theorykit.common.errors import explain
+from theorykit.places._elsewhere import Elsewhere
+from theorykit.places._processes import Processes
+from theorykit.places._task import Failure, Mismatch, Place, Progress, Task
+
+MOST = 1000
+"""Calls of one `each` that are under way at once."""
+
+VERSIONED = {"builtins", "jax", "jaxlib", "numpy", "flax", "optax", "chex", "ml_dtypes"}
+"""Packages whose code is not compared: their versions are, or say enough."""
+
+
+class Closed(Exception):
+    """The place takes no further call, since one before it failed or the run was broken off."""
+
+
+class Lost(ValueError):
+    """A call that came to no end: its process was killed, or hung, each time that it was tried."""
+
+
+def place_of(jobs: int | None, executor: Executor | None) -> Place | None:
+    """Return the place that was asked for, None for this process.
+
+    **Raises:** `ValueError` for both, a number of processes below 1, or no executor.
+    """
+    if jobs is not None and executor is not None:
+        raise ValueError("give jobs or an executor, not both.")
+    if executor is not None:
+        return Elsewhere(executor)
+    return Processes(jobs) if jobs is not None and size("jobs", jobs) > 1 else None
+
+
+@contextlib.contextmanager
+def opened(
+    jobs: int | None, executor: Executor | None, say: Callable[[str], None]
+) -> Iterator["Calls | None"]:
+    """Return a scope with a place for calls, or None if they are made in this process."""
+    place = place_of(jobs, executor)
+    if place is None:
+        yield None
+        return
+    calls = Calls(place, say)
+    try:
+        yield calls
+    finally:
+        calls.close()
+
+
+class Calls:
+    """Calls functions where a place has its processes; any thread may ask.
+
+    **Arguments:** `place`; `say`: called with a sentence if something has to be done here instead.
+    """
+
+    def __init__(self, place: Place, say: Callable[[str], None] = lambda line: None):
+        self._place, self._say = place, say
+        self._numbers = itertools.count()
+        self._open: set[Future] = set()
+        self._here = threading.Lock()
+        self._stopped = self._told = False
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what the function returns, or raise what it raises, in another process.
+
+        A function of a notebook or script, or with arguments that cannot be sent, is called here.
+
+        **Raises:** `Lost` if its process is lost; `Mismatch` if that has other code; `Closed`.
+        """
+        if self._stopped:
+            raise Closed
+        try:
+            data, sources = packed((function, args))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            return self._call_here(function, args, error)
+        asked: Future = Future()
+        self._open.add(asked)
+        family = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
+        id, wide = str(next(self._numbers)), bool(jax.config.jax_enable_x64)
+        call = Call(id=id, family=family, data=data, sources=sources, wide=wide)
+        self._place.begin([call], lambda id, event: _settle(asked, event))
+        try:
+            returned, answer = asked.result()
+        finally:
+            self._open.discard(asked)
+        answer = pickle.loads(answer)
+        if not returned:
+            raise answer
+        return answer
+
+    def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
+        """Call a function with each tuple of arguments, in threads; return the answers in order.
+
+        It is the function that makes calls of this place. If one fails, those under way come to
+        their end, so that what they keep is kept, and then its exception is raised.
+        """
+        points = list(points)
+        wide = jax.config.jax_enable_x64  # of this thread
+
+        def one(*point: Any) -> Any:
+            with jax.enable_x64(wide):
+                return function(*point)
+
+        with ThreadPoolExecutor(max(1, min(len(points), MOST))) as threads:
+            asked = [threads.submit(one, *point) for point in points]
+            try:
+                done, _ = wait(asked, return_when=FIRST_EXCEPTION)
+                if any(not future.cancelled() and future.exception() for future in done):
+                    self.stop()
+                    wait(asked)
+            except BaseException:  # Ctrl-C
+                self.close()
+                raise
+        failed = [error for future in asked if (error := future.exception()) is not None]
+        for error in sorted(failed, key=lambda error: isinstance(error, Closed)):
+            raise error
+        return [future.result() for future in asked]
+
+    def stop(self) -> None:
+        """Take no further call; those under way come to their end."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Take no further call, and break off those under way: they raise `Closed`."""
+        self.stop()
+        self._place.close()
+        for asked in self._open.copy():
+            _settle(asked, Closed())
+
+    def _call_here(self, function: Callable[..., Any], args: Any, error: Exception) -> Any:
+        with self._here:  # one at a time, as without a place
+            if not self._told:
+                self._told = True
+                self._say(f"This process does what cannot be sent to another one: {error}.")
+            return function(*args)
+
+
+def _settle(asked: Future, event: Any) -> None:
+    """Hand an answer to whoever waits for it, unless nobody does any more."""
+    with contextlib.suppress(InvalidStateError):
+        if isinstance(event, Failure):
+            asked.set_exception(Lost(event.why))
+        elif isinstance(event, BaseException):
+            asked.set_exception(event)
+        elif not isinstance(event, float):
+            asked.set_result(event)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Call(Task):
+    """A function and its arguments, pickled.
+
+    **Fields:** `data`; `sources`: a hash of the code of each package that it needs; `wide`: whether
+    JAX computes in 64 bits where it is asked.
+    """
+
+    data: bytes
+    sources: Mapping[str, str]
+    wide: bool = False
+
+    def do(self, progress: Progress) -> tuple[bool, bytes]:
+        """Return whether the function returned, and what it returned or raised, pickled."""
+        for package, asked in self.sources.items():
+            if code_of(package) != asked:
+                raise Mismatch(
+                    f"{package} is not the same code in the process that does the work: it was "
+                    "edited since, or another version is installed there."
+                )
+        try:
+            function, args = pickle.loads(self.data)
+        except Exception as error:
+            raise Mismatch(f"the process that does the work cannot do it: {error}.") from None
+        try:
+            with jax.enable_x64(self.wide):
+                return True, pickle.dumps(function(*args))
+        except MemoryError:
+            raise
+        except Exception as error:
+            return False, _portable(error)
+
+
+def _portable(error: Exception) -> bytes:
+    """Return an exception, pickled, as a sentence if it cannot be pickled as it is."""
+    try:
+        data = pickle.dumps(error)
+        pickle.loads(data)
+    except Exception:
+        return pickle.dumps(RuntimeError(explain(error)))
+    return data
+
+
+def packed(value: Any) -> tuple[bytes, dict[str, str]]:
+    """Return a value pickled, and a hash of the code of each package that it has objects of.
+
+    **Raises:** `pickle.PicklingError`, `AttributeError` or `TypeError` if it cannot be sent.
+    """
+    out = io.BytesIO()
+    pickler = _Noting(out)
+    pickler.dump(value)
+    return out.getvalue(), {name: code_of(name) for name in sorted(pickler.packages)}
+
+
+class _Noting(pickle.Pickler):
+    """Notes the top-level packages of all functions and classes that it meets."""
+
+    def __init__(self, out: io.BytesIO):
+        super().__init__(out)
+        self.packages = {"theorykit"}
+
+    def reducer_override(self, value: Any) -> Any:
+        named = isinstance(value, type | types.FunctionType)
+        package = (value if named else type(value)).__module__.partition(".")[0]
+        if package == "__main__":
+            raise pickle.PicklingError("it is of a notebook or script, which no other process has")
+        if package not in VERSIONED and package not in sys.stdlib_module_names:
+            self.packages.add(package)
+        return NotImplemented
+
+
+@functools.cache
+def code_of(package: str) -> str:
+    """Return a hash of a package's or module's Python files, as they are when first asked."""
+    try:
+        module = importlib.import_module(package)
+    except ImportError:
+        return "missing"
+    folders = [Path(p) for p in getattr(module, "__path__", [])]
+    files = [(f.relative_to(p).as_posix(), f) for p in folders for f in p.rglob("*.py")]
+    if not folders and module.__file__ is not None:
+        files = [(package, Path(module.__file__))]
+    digest = hashlib.sha256()
+    for name, file in sorted(files):
+        digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

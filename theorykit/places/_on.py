@@ -1,0 +1,162 @@
+"""Clusters by name, as the command line's `--on` has them: `dask:ADDRESS`, `slurm[:options]`.
+
+Both are Dask: on Slurm, each job that is submitted is a Dask worker (dask-jobqueue), which imports
+theorykit once and then does one task after the other.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+from theorykit.common.compiled import cache_home
+from theorykit.common.node import ONE_THREAD
+
+WAIT = 20.0
+"""Seconds in which a scheduler has to answer."""
+
+FORMS = "dask:ADDRESS, such as dask:tcp://10.0.0.1:8786, or slurm, or slurm:jobs=8,time=02:00:00"
+
+SLURM = {"jobs": "4", "time": "01:00:00", "mem": "4G", "cpus-per-task": "1"}
+"""Options of a Slurm job where none are given; but for `jobs`, all are those of `sbatch`."""
+
+
+@contextlib.contextmanager
+def connected(
+    on: str | None, say: Callable[[str], None] = lambda line: None
+) -> Iterator[Executor | None]:
+    """Return a scope with the executor of a cluster; None if none is asked for.
+
+    **Arguments:** `on`: `"dask:ADDRESS"`, a scheduler that runs; or `"slurm"`, with options of
+    `sbatch` behind a colon, as in `"slurm:jobs=8,partition=short,time=02:00:00"`, where `jobs` says
+    how many jobs there are, one worker for each of their CPUs. They end with the scope. `say`:
+    called with a sentence on what is waited for.
+
+    **Raises:** `ValueError` for another word, options that Slurm refuses, no scheduler at the
+    address, or without Dask, which `theorykit[cluster]` brings.
+    """
+    if on is None:
+        yield None
+        return
+    kind, _, rest = on.partition(":")
+    if kind not in ("dask", "slurm") or (kind == "dask") > bool(rest):
+        raise ValueError(f"--on is {FORMS}; not {on!r}.")
+    try:
+        import dask
+        import dask_jobqueue  # noqa: F401
+        import distributed
+    except ImportError as error:
+        raise ValueError(
+            f"--on {kind} needs {error.name}, which is not installed: "
+            "pip install 'theorykit[cluster]'."
+        ) from None
+    options = slurm_options(rest) if kind == "slurm" else {}
+    quiet = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": WAIT}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_silent("distributed"))
+        stack.enter_context(dask.config.set(quiet))
+        where: Any = rest
+        try:
+            if kind == "slurm":
+                where = stack.enter_context(_slurm(options, say))
+            else:  # a client that finds nobody would go on trying
+                at = distributed.comm.get_address_host_port(rest)
+                socket.create_connection(at, WAIT).close()
+            client = distributed.Client(where, timeout=WAIT, set_as_default=False)
+        except OSError as error:  # a time-out is one, too
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(f"no Dask scheduler answers at {rest or on}: {why}.") from None
+        stack.enter_context(client)
+        if kind == "dask" and not client.scheduler_info(n_workers=-1)["workers"]:
+            say(f"The scheduler at {rest} has no worker yet; the work waits for one.")
+        yield client.get_executor(pure=False)
+
+
+def slurm_options(text: str) -> dict[str, str]:
+    """Return `SLURM` with the options of a text like `jobs=8,time=02:00:00` put in.
+
+    **Raises:** `ValueError` for what is none, or a number of jobs or CPUs that is none.
+    """
+    given = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or not value or not re.fullmatch(r"[a-z][a-z-]*", name):
+            raise ValueError(
+                "options of slurm are name=value with commas between them, such as "
+                f"slurm:jobs=8,partition=short,time=02:00:00; not {part!r}."
+            )
+        given[name] = value
+    options = SLURM | given
+    for name in ("jobs", "cpus-per-task"):
+        if not re.fullmatch(r"[1-9][0-9]{0,5}", options[name]):
+            raise ValueError(f"{name} of slurm is a number from 1 on, not {options[name]!r}.")
+    if not re.fullmatch(r"[1-9][0-9]*[KMGT]?", options["mem"]):
+        raise ValueError(
+            f"mem of slurm is memory as sbatch has it, 4G say; not {options['mem']!r}."
+        )
+    return options
+
+
+@contextlib.contextmanager
+def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[Any]:
+    """Return a scope with a Dask scheduler in this process, whose workers are jobs of Slurm."""
+    from dask_jobqueue import SLURMCluster
+
+    if shutil.which("sbatch") is None:
+        raise ValueError(
+            "--on slurm is for a machine that submits jobs to Slurm; this one has no sbatch."
+        )
+    own = {"jobs", "cpus-per-task", "mem", "time", "partition", "account", "interface"}
+    cpus, unit = int(options["cpus-per-task"]), options["mem"].lstrip("0123456789") or "M"
+    environment = {
+        **ONE_THREAD,
+        **{n: os.environ[n] for n in (*ONE_THREAD, "PYTHONPATH") if n in os.environ},
+    }
+    cluster = SLURMCluster(
+        cores=cpus,
+        processes=cpus,
+        memory=f"{options['mem'].rstrip('KMGT')}{unit}iB",
+        job_mem=options["mem"],
+        walltime=options["time"],
+        queue=options.get("partition"),
+        account=options.get("account"),
+        interface=options.get("interface"),
+        job_extra_directives=[f"--{n}={v}" for n, v in options.items() if n not in own],
+        job_script_prologue=[f"export {n}='{v}'" for n, v in environment.items()],
+        job_name="theorykit",
+        log_directory=str(cache_home() / "slurm"),
+        worker_extra_args=["--preload", "theorykit.common.node"],
+        python=sys.executable,
+        scheduler_options={"dashboard_address": ":0"},
+    )
+    with cluster:
+        tried = subprocess.run(
+            ["sbatch", "--test-only"], input=cluster.job_script(), capture_output=True, text=True
+        )
+        if tried.returncode:
+            why = " ".join(tried.stderr.split()).removesuffix(".")
+            raise ValueError(f"Slurm refuses such a job: {why}.")
+        jobs = int(options["jobs"])
+        # Not `scale`: a job that ends before its time is replaced by another.
+        cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
+        say(f"{jobs} jobs are submitted to Slurm; what they say is in {cache_home() / 'slurm'}.")
+        yield cluster
+
+
+@contextlib.contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Return a scope in which a library logs nothing: what goes wrong is said in a sentence."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
