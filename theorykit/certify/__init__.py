@@ -7,11 +7,12 @@ Underneath, a `Program` is a function traced once, and a `Machine` runs it on ar
 
 from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
+from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
-from theorykit.certify._polynomials import identical
 from theorykit.certify._prove import BUDGET, Proof, prove
+from theorykit.certify._ring import Work
 
 __all__ = [
     "BUDGET",
