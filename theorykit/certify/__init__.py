@@ -11,6 +11,7 @@ from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
+from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
 from theorykit.certify._ring import Work
 

@@ -1,6 +1,7 @@
 """Rules of the primitives on quotients of polynomials."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from theorykit.certify._linalg import _blocks, batched, real_only, unbatched
 from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule, Unknown, is_inexact
 from theorykit.certify._numbers import objects
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
-from theorykit.certify._ring import POSITIVE, Ring
+from theorykit.certify._ring import NONNEGATIVE, POSITIVE, Ring
 
 # Rules that need no more of their numbers than arithmetic and comparison.
 _SAME = {
@@ -209,11 +210,42 @@ def _eigenvalues(a: np.ndarray) -> np.ndarray:
     n = len(a)
     if n < 2:
         return a.reshape(n)
-    if n > 2:
-        raise Doubt("eigenvalues of more than two rows have no form")
-    mean, half = (a[0, 0] + a[1, 1]) / 2, (a[0, 0] - a[1, 1]) / 2
-    away = of.sqrt(half * half + a[1, 0] * a[1, 0])
-    return objects([mean - away, mean + away], (2,))
+    if n == 2:
+        mean, half = (a[0, 0] + a[1, 1]) / 2, (a[0, 0] - a[1, 1]) / 2
+        away = of.sqrt(half * half + a[1, 0] * a[1, 0])
+        return objects([mean - away, mean + away], (2,))
+    entries = [a[max(i, j), min(i, j)] for i in range(n) for j in range(n)]
+    ring = entries[0].ring
+    made = [letter(ring, f"eigenvalue {k + 1} of {n}", entries) for k in range(n)]
+    for low, high in itertools.pairwise(made):
+        ring.fact((high - low).num)
+    for k in range(n):
+        ring.fact((made[-1] - a[k, k]).num)
+        ring.fact((a[k, k] - made[0]).num)
+    return objects(made, (n,))
+
+
+def _svd(machine: Machine, eqn: Any, x: np.ndarray) -> list[Any]:
+    real_only(eqn)
+    if eqn.params["compute_uv"]:
+        raise Doubt("singular vectors are not unique, only singular values have a form")
+    if eqn.params.get("subset_by_index") is not None:
+        raise Doubt("a subset of the singular values has no rule")
+    return [unbatched([_singular_values(a) for a in batched(x)], eqn.outvars[0])]
+
+
+def _singular_values(a: np.ndarray) -> np.ndarray:
+    n = len(a)
+    if a.shape != (n, n):
+        raise Doubt("only square matrices have singular values here")
+    entries = list(a.flat)
+    ring = entries[0].ring
+    made = [
+        letter(ring, f"singular value {k + 1} of {n}", entries, NONNEGATIVE) for k in range(n)
+    ]
+    for high, low in itertools.pairwise(made):
+        ring.fact((high - low).num)
+    return objects(made, (n,))
 
 
 OWN: dict[str, Rule] = {
@@ -252,6 +284,7 @@ OWN: dict[str, Rule] = {
     "sort": _sort,
     "custom_linear_solve": _linear_solve,
     "eigh": _eigh,
+    "svd": _svd,
 }
 """Rules of their own."""
 

@@ -127,7 +127,7 @@ def certain(
 
 
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
-    if _by_terms(ring, p, strict):
+    if by_terms(ring, p, strict):
         return Reason(p, "its terms are not negative", strict=strict)
     if len(p) < 200:
         name = str(p)
@@ -158,7 +158,8 @@ def term_sign(ring: Ring, powers: tuple[int, ...]) -> int:
     return made
 
 
-def _by_terms(ring: Ring, p: Any, strict: bool) -> bool:
+def by_terms(ring: Ring, p: Any, strict: bool) -> bool:
+    """Whether every term is not negative (and one is positive, if strict)."""
     ring.spend(len(p))
     coefficients = p.coeffs()
     if any(c < 0 for c in coefficients):
