@@ -17,7 +17,7 @@ from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
-from theorykit.certify._signs import Reason, by_terms, certain
+from theorykit.certify._signs import DEEP, Reason, by_terms, certain
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
 
@@ -62,7 +62,7 @@ def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
             found = certain(ring, p)
             if found is None:
                 split_on_choice(ring, [Quotient(ring, p)])
-                found = _with_effort(ring, p)
+                found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None:
                 raise Open(f"{shortened(ring.show(p))} >= 0 is not shown.")
             lines += [*said, *found.lines(ring.show, 1 if said else 0)]
@@ -147,11 +147,11 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         squares = by_program(ring, p, given)
         if squares:
             return Reason(p, "a sum of squares", squares=squares)
-    if letters:
-        times = ring.times(p, multiplier)
-        squares = by_program(ring, times, [])
+    squared = sum((ring.gens[i] ** 2 for i in ring.used(p)), ring.constant(1))
+    for times in [multiplier] * bool(letters) + [squared]:
+        squares = by_program(ring, ring.times(p, times), [])
         if squares:
-            return Reason(p, "a sum of squares", squares=squares, multiplier=multiplier)
+            return Reason(p, "a sum of squares", squares=squares, multiplier=times)
     return None
 
 

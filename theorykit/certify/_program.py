@@ -47,10 +47,12 @@ def rational_grams(
         if least > 1e-9:
             for bits in (2, 5, 9, 14, 20, 28):
                 exact = system.rounded(grams, bits)
-                rows = [] if exact is None else [factorised(g) for g in exact]
-                if exact is not None and all(r is not None for r in rows):
+                if exact is None:
+                    return None
+                rows = [r for r in map(factorised, exact) if r is not None]
+                if len(rows) == len(exact):
                     pairs = zip(kept, rows, strict=True)
-                    return [((b.basis, r or []), k) for (b, k), r in pairs]
+                    return [((b.basis, r), k) for (b, k), r in pairs]
         smaller = [(_face(b, g), k) for (b, k), g in zip(kept, grams, strict=True)]
         if any(b is None for b, _ in smaller):
             return None
@@ -154,13 +156,12 @@ class _System:
                 for r, c in self.columns[n]:
                     for s, d in self.columns[n]:
                         square[place[r]][place[s]] += c * d
-            try:
-                y = fmpq_mat(square).solve(fmpq_mat([[short[r]] for r in group]))
-            except ZeroDivisionError:
+            y = _solved(square, [short[r] for r in group])
+            if y is None:
                 return None
             for n in inside:
                 for r, c in self.columns[n]:
-                    values[n] += c * y[place[r], 0]
+                    values[n] += c * y[place[r]]
         made = [[[fmpq(0)] * n for _ in range(n)] for n in self.sizes]
         for x, (k, i, j) in zip(values, self.unknowns, strict=True):
             made[k][i][j] = made[k][j][i] = x
@@ -183,6 +184,19 @@ class _System:
         for r in range(len(parent)):
             groups.setdefault(root(r), []).append(r)
         return list(groups.values())
+
+
+def _solved(square: list[list[fmpq]], right: list[fmpq]) -> list[fmpq] | None:
+    """Return a solution of linear equations; None if there is none."""
+    n = len(square)
+    found, rank = fmpq_mat([[*row, b] for row, b in zip(square, right, strict=True)]).rref()
+    made = [fmpq(0)] * n
+    for k in range(rank):
+        first = next(j for j in range(n + 1) if found[k, j] != 0)
+        if first == n:
+            return None
+        made[first] = found[k, n]
+    return made
 
 
 def _face(block: Block, gram: np.ndarray) -> Block | None:

@@ -108,7 +108,7 @@ class Ring:
         self.signs = dict(signs)
         self.facts: dict[str, tuple[Any, bool]] = {}
         self.zeros: list[Any] = []
-        self.proved: dict[tuple[str, bool], Any] = {}
+        self.proved: dict[tuple[str, bool], tuple[Any, int]] = {}
 
     def spend(self, work: int) -> None:
         """Count work.

@@ -23,8 +23,8 @@ MOST_SQUARED = 400
 MOST_HELPED = 40
 """Terms of a polynomial for which facts are put to use."""
 
-DEEP = 4
-"""How many facts are put to use one after the other."""
+DEEP, SHALLOW = 8, 2
+"""How many steps may rest on each other: at the end, and on the way there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Reason:
         yield f"{pad}{show(self.of)} {'>' if self.strict else '>='} 0: {self.how}"
         if self.squares:
             times = "" if self.multiplier == 1 else f"({show(self.multiplier)}) * it = "
-            squares = (f"{show(c)}*({show(q)})^2" for c, q in self.squares)
+            squares = (f"({show(c)})*({show(q)})^2" for c, q in self.squares)
             yield f"{pad}  {times}" + " + ".join(squares)
         for part in self.parts:
             yield from part.lines(show, indent + 1)
@@ -81,7 +81,7 @@ def signed_factors(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]] | N
     return scale, found
 
 
-def signed(ring: Ring, p: Any, strict: bool = False, deep: int = DEEP) -> int:
+def signed(ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW) -> int:
     """Return 1 if p >= 0 (p > 0) everywhere, -1 if that is so of -p, 0 if neither is seen."""
     for quickly in (True, False):
         for sign in (1, -1):
@@ -105,7 +105,7 @@ def factored(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]]:
 
 
 def certain(
-    ring: Ring, p: Any, strict: bool = False, deep: int = DEEP, quickly: bool = False
+    ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW, quickly: bool = False
 ) -> Reason | None:
     """Return why p >= 0 (p > 0, if strict) at every point, None if that is not seen.
 
@@ -120,10 +120,12 @@ def certain(
     if quickly:
         return _at_once(ring, unit, strict)
     key = (str(unit), strict)
-    if key not in ring.proved or (ring.proved[key] is None and deep == DEEP):
-        ring.proved[key] = None  # what is asked for on the way does not go round
-        ring.proved[key] = _certain(ring, unit, strict, deep)
-    return ring.proved[key]
+    found, before = ring.proved.get(key, (None, -1))
+    if found is None and deep > before:
+        ring.proved[key] = None, deep  # what is asked for on the way does not go round
+        found = _certain(ring, unit, strict, deep)
+        ring.proved[key] = found, deep
+    return found
 
 
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
@@ -250,7 +252,7 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
         if not its & mine or len(its - mine) > 1:
             continue
         for powers, c in f.terms():
-            for m, d in negative[:6]:
+            for m, d in negative[:1]:  # one after the other
                 if (c < 0) != (d < 0) or any(a < b for a, b in zip(m, powers, strict=True)):
                     continue
                 over = tuple(a - b for a, b in zip(m, powers, strict=True))

@@ -178,15 +178,13 @@ def as_printed(point: Case) -> Case:
     return {name: np.asarray(value) + 0 for name, value in point.items()}
 
 
-def sentence(error: Exception | str) -> str:
+def sentence(error: Exception) -> str:
     """Return why a certificate or proof did not come about."""
-    if isinstance(error, str):
-        return error
     said = " ".join(str(error).split()) or "no message"
     return said if isinstance(error, NotCertifiable | ClaimError) else explain(error)
 
 
-def unproved(outcome: Outcome, error: Exception | str) -> Outcome:
+def unproved(outcome: Outcome, error: Exception) -> Outcome:
     """Return what was found before a proof failed, with the reason."""
     return dataclasses.replace(outcome, unproved=f"Not proved: {sentence(error).rstrip('.')}.")
 
@@ -274,7 +272,7 @@ class OnBox:
             ends = self.box(over, sizes)
             parts = [_covered(over.arguments[name], *box) for name, box in ends.items()]
             shares.append(None if None in parts else float(np.prod([p for p in parts if p])))
-        return scope_of(over, len(settings), shares)
+        return _scope(over, len(settings), shares)
 
     def prove(self, sides: Sides, progress: Callable[[float], None]) -> Proof:
         """Prove lhs <= rhs at one setting."""
@@ -306,7 +304,7 @@ def _covered(domain: Domain, low: np.ndarray, high: np.ndarray) -> float | None:
     return float(np.prod(within))
 
 
-def scope_of(over: Inputs, count: int, shares: Sequence[float | None]) -> tuple[Scope, float | None]:
+def _scope(over: Inputs, count: int, shares: Sequence[float | None]) -> tuple[Scope, float | None]:
     """Return the scope of a proof at so many settings, each of which covers this share."""
     known = [s for s in shares if s is not None]
     if len(known) < len(shares):

@@ -10,7 +10,8 @@ import numpy as np
 
 from theorykit.certify import Everywhere as Found
 from theorykit.certify import Letter, NotCertifiable, Work, identical, letters
-from theorykit.checks._certificates import scope_of, sentence, settings_of, unproved
+from theorykit.checks._base import ClaimError
+from theorykit.checks._certificates import sentence, settings_of, unproved
 from theorykit.checks._sides import Sides
 from theorykit.checks.domains import (
     PSD,
@@ -24,7 +25,7 @@ from theorykit.checks.domains import (
     Simplex,
     Sizes,
 )
-from theorykit.results import Certificate, Evidence, Outcome
+from theorykit.results import Certificate, Evidence, Outcome, Scope
 
 MOST_MEMBERS = 64
 """Combinations of choices and integers that are gone through one by one."""
@@ -41,7 +42,14 @@ class Everywhere:
 
     def settings(self, over: Inputs) -> list[dict[str, Any]]:
         """Return the sizes to prove it at."""
+        unknown = set(self.sizes) - set(over.sizes)
+        if unknown:
+            raise ClaimError(f"everywhere names {', '.join(sorted(unknown))}, which is no size.")
         return settings_of(over, self.sizes)
+
+    def check(self, over: Inputs) -> None:
+        """Raise a `ClaimError` if the sizes do not fit the domain, before anything is searched."""
+        self.settings(over)
 
     def text(self, over: Inputs) -> str:
         """Return where the proof is for."""
@@ -56,9 +64,8 @@ def everywhere(**sizes: Any) -> Everywhere:
     return Everywhere(sizes)
 
 
-def as_polynomials(**sizes: Any) -> Everywhere:
-    """Return the proof that both sides are the same for all values, at these sizes or all."""
-    return Everywhere(sizes)
+as_polynomials = everywhere
+"""Its older name, from when polynomials were all that there was."""
 
 
 def where(over: Inputs, settings: list[dict[str, Any]]) -> str:
@@ -105,7 +112,8 @@ def proved_everywhere(
     if not done:
         assert missing is not None
         return unproved(outcome, missing)
-    scope, share = scope_of(over, len(done), [1.0] * len(done))
+    share = len(done) / len(over.settings())
+    whole = Scope.sizes if over.sizes else Scope.whole
     at = where(over, done)
     part = "" if missing is None else f" Not proved beyond: {sentence(missing).rstrip('.')}."
     return dataclasses.replace(
@@ -114,8 +122,8 @@ def proved_everywhere(
         certificate=Certificate(
             how="Proved for all values of its arguments, in exact rational arithmetic.",
             where=at,
-            scope=scope,
-            share=share,
+            scope=whole if share == 1 else Scope.part,
+            share=None if share == 1 else share,
             steps=tuple(lines[:MOST_LINES]),
         ),
         note=f"Proved for {at}. {outcome.note}".strip(),

@@ -81,9 +81,7 @@ class Identity(Check):
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""
         if self.proof is not None:
-            if not isinstance(self.proof, Everywhere):
-                raise ClaimError("an identity is proved with proof=everywhere(...).")
-            self.proof.settings(self.over)
+            self.proof.check(self.over)
         tried, largest, finest = 0, 0.0, np.inf
         settings = self.over.settings()
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
