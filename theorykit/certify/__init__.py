@@ -13,15 +13,19 @@ from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
-from theorykit.certify._ring import Work
+from theorykit.certify._ring import MOST_WORK, Work
 
 __all__ = [
     "BUDGET",
+    "MOST_WORK",
     "Balls",
+    "Everywhere",
+    "Letter",
     "Machine",
     "NotCertifiable",
     "Program",
     "Proof",
+    "Work",
     "as_bits",
     "ball",
     "enclose",
@@ -30,8 +34,10 @@ __all__ = [
     "float_below",
     "identical",
     "integral",
+    "letters",
     "number_array",
     "objects",
+    "ordered",
     "precision",
     "prove",
     "shown",

@@ -84,7 +84,7 @@ class Quotient:
         other = constant(self.ring, other)
         if isinstance(other, Infinite):
             return NotImplemented
-        self.ring.spend(10 + len(self.num) + len(other.num))
+        self.ring.spend(10 + (len(self.num) + len(other.num)) // 32)
         if self.den == other.den:
             return Quotient(self.ring, self.num + other.num, self.den)
         if self.num.is_zero() or other.num.is_zero():
@@ -228,7 +228,7 @@ def _without(
     for k, e in den:
         p = ring.factors[k]
         while e:
-            ring.spend(10 + len(num))
+            ring.spend(10 + len(num) // 8)
             less = quotient_of(num, p)
             if less is None:
                 break

@@ -15,11 +15,12 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from theorykit.certify._machine import NotCertifiable
 
-MOST_LETTERS = 48
-"""Letters beside those of the arguments."""
+LETTERS = 48
+"""Letters beside those of the arguments, of which as many again may have a value of a function."""
 
-MOST_WORK = 1_500_000
-"""Products of terms in one attempt; counted, so that the same proofs come about on any machine."""
+MOST_WORK = 1_000_000
+"""What one attempt may cost, in steps of about a microsecond; counted and not timed, so that the
+same proofs come about on any machine."""
 
 REAL, NONNEGATIVE, POSITIVE = range(3)
 """What is known of the sign of a letter."""
@@ -91,7 +92,7 @@ class Ring:
     def __init__(self, arguments: Sequence[str], units: dict[str, fmpq], work: Work):
         self.units, self.work = units, work
         self.count = len(arguments)
-        labels = [f"x{i}" for i in range(self.count + MOST_LETTERS)]
+        labels = [f"x{i}" for i in range(2 * self.count + LETTERS)]
         self.context = fmpq_mpoly_ctx.get(labels, Ordering.lex)
         self.gens = self.context.gens()
         self.names = list(arguments)
@@ -150,7 +151,7 @@ class Ring:
 
     def times(self, a: Any, b: Any) -> Any:
         """Return the product of two polynomials, squares of letters put in."""
-        self.spend(20 + len(a) * len(b) // 4)
+        self.spend(20 + len(a) * len(b) // 8)
         return self.reduced(a * b)
 
     def power(self, p: Any, n: int) -> Any:
@@ -167,13 +168,13 @@ class Ring:
         degrees = p.degrees()
         for i in sorted(self.squares, reverse=True):
             if degrees[i] > 1:
+                self.spend(8 * len(p))
                 parts: dict[int, dict[Any, Any]] = {}
                 for powers, c in p.terms():
                     k = powers[i]
                     rest = (*powers[:i], k % 2, *powers[i + 1 :])
                     part = parts.setdefault(k // 2, {})
                     part[rest] = part.get(rest, 0) + c
-                self.spend(len(p))
                 p = self.constant(0)
                 for k, part in parts.items():
                     left = self.context.from_dict(part)

@@ -99,7 +99,7 @@ def factored(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]]:
         return scale, [(unit, 1)]
     name = str(unit)
     if name not in ring.factorings:
-        ring.spend(200 * len(unit))
+        ring.spend(400 + 20 * len(unit))
         ring.factorings[name] = [(primitive(f)[0], e) for f, e in unit.factor()[1]]
     return scale, list(ring.factorings[name])
 
@@ -116,7 +116,7 @@ def certain(
         good = scale > 0 or (scale == 0 and not strict)
         return Reason(p, "a number", strict=scale > 0) if good else None
     unit = unit if scale > 0 else -unit
-    ring.spend(10 + len(unit))
+    ring.spend(30 + len(unit))
     if quickly:
         return _at_once(ring, unit, strict)
     key = (str(unit), strict)
@@ -262,7 +262,7 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
                 rest = p - ring.context.from_dict({over: fmpq(d) / c}) * f
                 if len(rest) > len(p) + 2:
                     continue
-                ring.spend(200 + len(p))
+                ring.spend(20 + len(p))
                 sure = strict and not (positive and sign is POSITIVE)
                 found = certain(ring, rest, sure, deep - 1)
                 if found:

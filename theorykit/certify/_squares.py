@@ -34,7 +34,7 @@ def as_squares(ring: Ring, p: Any) -> Squares | None:
     if not basis:
         return None
     place: dict[Any, tuple[int, int]] = {}
-    ring.spend(5 * len(basis) ** 2 + 20 * len(terms))
+    ring.spend(100 + len(basis) ** 2 + 5 * len(terms))
     for i, a in enumerate(basis):
         for j in range(i, len(basis)):
             m = _product(a, basis[j])

@@ -5,7 +5,6 @@ from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
-from theorykit.checks._everywhere import as_polynomials as as_polynomials
 from theorykit.checks._everywhere import everywhere as everywhere
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
@@ -20,7 +19,6 @@ __all__ = [
     "ClaimError",
     "Trial",
     "alternative",
-    "as_polynomials",
     "construction",
     "everywhere",
     "exhaustive",

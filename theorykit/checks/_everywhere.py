@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.certify import Everywhere as Found
-from theorykit.certify import Letter, NotCertifiable, Work, identical, letters
+from theorykit.certify import MOST_WORK, Letter, NotCertifiable, Work, identical, letters
 from theorykit.checks._base import ClaimError
 from theorykit.checks._certificates import sentence, settings_of, unproved
 from theorykit.checks._sides import Sides
@@ -29,6 +29,9 @@ from theorykit.results import Certificate, Evidence, Outcome, Scope
 
 MOST_MEMBERS = 64
 """Combinations of choices and integers that are gone through one by one."""
+
+ASKED = 10
+"""How much more a proof may cost that the claim asks for."""
 
 MOST_LINES = 200
 """Lines of a proof that are kept with it; the rest comes about again when it is repeated."""
@@ -64,10 +67,6 @@ def everywhere(**sizes: Any) -> Everywhere:
     return Everywhere(sizes)
 
 
-as_polynomials = everywhere
-"""Its older name, from when polynomials were all that there was."""
-
-
 def where(over: Inputs, settings: list[dict[str, Any]]) -> str:
     """Return what a proof is for, in words."""
     parts = []
@@ -99,7 +98,7 @@ def proved_everywhere(
     done: list[dict[str, Any]] = []
     lines: list[str] = []
     missing: Exception | None = None
-    work = Work()  # one allowance for all sizes
+    work = Work(MOST_WORK if proof is None else ASKED * MOST_WORK)  # for all sizes together
     for sizes in settings:
         try:
             found = _at(make(sizes), prove, work)
