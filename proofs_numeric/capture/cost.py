@@ -14,7 +14,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit import claim
-from theorykit.checks import alternative, as_polynomials, exhaustive, identity, rate
+from theorykit.checks import alternative, everywhere, exhaustive, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import attention, draws, recursion
 from theorykit.kernels.activations import Relu
@@ -298,7 +298,7 @@ def rich_law():
         lhs=lambda z, Q, K: second_moment(*factors(z, Q, K)),
         rhs=lambda z, Q, K: product(*factors(z, Q, K)),
         over=inputs(z=reals("3 4"), Q=reals("4 4"), K=reals("4 4")),
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(rhs=lambda z, Q, K: product(*factors(z, K, Q))),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit import claim
-from theorykit.checks import alternative, as_polynomials, expectation, identity, rate
+from theorykit.checks import alternative, everywhere, expectation, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import InfiniteTransformer, empirical, oracle
 from theorykit.networks.nets import Transformer
@@ -57,7 +57,7 @@ def conditional_covariance():
         lhs=second_moment,
         rhs=lambda z: kron(z @ z.T / D, z @ z.T / D),
         over=inputs(z=reals("3 5")),
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(rhs=lambda z: swapped(z @ z.T / D, z @ z.T / D)),
     )
 
@@ -194,7 +194,7 @@ def repaired_values():
         lhs=lambda A, z: over_values(A, z) / z.shape[1],
         rhs=head_average,
         over=HEADS,
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(lhs=over_values),
     )
 

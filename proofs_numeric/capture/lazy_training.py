@@ -8,7 +8,7 @@ import numpy as np
 from flax import nnx
 
 from theorykit import claim
-from theorykit.checks import alternative, as_polynomials, identity, rate
+from theorykit.checks import alternative, everywhere, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import InfiniteTransformer, empirical, oracle
 from theorykit.networks import compare
@@ -73,7 +73,7 @@ def two_stage():
             y1=reals("2"),
             y2=reals("2"),
         ),
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(rhs=forgetful),
     )
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import alternative, as_polynomials, identity, inequality, rate
+from theorykit.checks import alternative, everywhere, identity, inequality, rate
 from theorykit.checks.domains import inputs, interval, psd, reals
 from theorykit.kernels import activations, recursion
 
@@ -164,7 +164,7 @@ def repaired_scale():
         lhs=lambda h, sigma_w, sigma_b: second_moment(h, sigma_w, sigma_b) / h.shape[1],
         rhs=per_unit,
         over=WIDTH,
-        proof=as_polynomials(D=(1, 4)),
+        proof=everywhere(D=(1, 4)),
         control=dict(lhs=second_moment),
     )
 

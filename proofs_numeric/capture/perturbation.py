@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, identity, inequality
+from theorykit.checks import everywhere, identity, inequality
 from theorykit.checks.domains import inputs, interval, psd, reals
 from theorykit.proofs_numeric.capture._softmax import f, hessian_sum
 
@@ -132,7 +132,7 @@ def repaired_row_covariance():
         lhs=rows_of_a_draw,
         rhs=lambda F: law(F @ F.T),
         over=inputs(F=reals("2*T r"), T=(2, 3), r=(1, 4)),
-        proof=as_polynomials(T=2),
+        proof=everywhere(T=2),
         control=dict(rhs=lambda F: row_covariance(F @ F.T, 0, 1)),
     )
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, identity, inequality
+from theorykit.checks import everywhere, identity, inequality
 from theorykit.checks.domains import inputs, interval, positive, psd, reals
 from theorykit.kernels import draws, recursion
 
@@ -116,7 +116,7 @@ def kronecker_draw():
         lhs=law(lambda L, U: L @ U @ L.T),
         rhs=lambda L: kron(L @ L.T, L @ L.T),
         over=inputs(L=reals("T T"), T=(3,)),
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(lhs=law(lambda L, U: L @ U @ L)),
     )
 
@@ -441,7 +441,7 @@ def joint_factor():
         lhs=law,
         rhs=eq7,
         over=inputs(F=reals("P T r"), P=(3,), T=(2,), r=(1, 2, 6)),
-        proof=as_polynomials(r=(1, 2)),
+        proof=everywhere(r=(1, 2)),
         control=dict(lhs=lambda F, P, T: alone(P) * law(F, P, T)),
     )
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, construction, exhaustive, identity, rate
+from theorykit.checks import everywhere, construction, exhaustive, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.networks import nets
 
@@ -184,7 +184,7 @@ def positions_block_repaired():
         lhs=positions_kernel,
         rhs=lambda E, S, gamma: gamma**2 * E @ S @ S.T @ E.T,
         over=NETWORKS,
-        proof=as_polynomials(),
+        proof=everywhere(),
         control=dict(rhs=lambda E, gamma: gamma**2 * E @ E.T),
     )
 

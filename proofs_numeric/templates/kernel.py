@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import as_polynomials, construction, expectation, identity, rate
+from theorykit.checks import everywhere, construction, expectation, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import (
     InfiniteTransformer,
@@ -325,5 +325,5 @@ def covariances(shared):
 def representation_repaired():
     """With one zeta for both it has, for any matrices X, X~. Control: independent ones."""
     return identity(
-        **covariances(shared=True), proof=as_polynomials(), control=dict(lhs=stacked(False))
+        **covariances(shared=True), proof=everywhere(), control=dict(lhs=stacked(False))
     )

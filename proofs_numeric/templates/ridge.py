@@ -95,7 +95,7 @@ def block_eigenvalues():
     def powers(K):
         return jnp.stack([jnp.trace(K), jnp.trace(K @ K)])
 
-    root = lambda p: SIZES**p
+    root = lambda p: jnp.asarray(SIZES, float) ** p
     weighted = lambda p: lambda N: powers(root(p)[:, None] * N * root(p))
     return identity(
         lhs=lambda N: powers(N[BLOCK][:, BLOCK]),

@@ -7,19 +7,25 @@ Underneath, a `Program` is a function traced once, and a `Machine` runs it on ar
 
 from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
+from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
-from theorykit.certify._polynomials import identical
+from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
+from theorykit.certify._ring import MOST_WORK, Work
 
 __all__ = [
     "BUDGET",
+    "MOST_WORK",
     "Balls",
+    "Everywhere",
+    "Letter",
     "Machine",
     "NotCertifiable",
     "Program",
     "Proof",
+    "Work",
     "as_bits",
     "ball",
     "enclose",
@@ -28,8 +34,10 @@ __all__ = [
     "float_below",
     "identical",
     "integral",
+    "letters",
     "number_array",
     "objects",
+    "ordered",
     "precision",
     "prove",
     "shown",

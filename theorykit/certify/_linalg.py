@@ -55,7 +55,7 @@ def _cholesky_of(machine: Machine, a: Shaped[np.ndarray, "n n"]) -> Shaped[np.nd
         left = a[j, j] - sum((low[j, k] ** 2 for k in range(j)), machine.number(0))
         if machine.field.less(machine.number(0), left) is not True:
             raise Doubt("the matrix is not certainly positive definite")
-        low[j, j] = left.sqrt()
+        low[j, j] = machine.field.root(left)
         for i in range(j + 1, n):
             inner = sum((low[i, k] * low[j, k] for k in range(j)), machine.number(0))
             low[i, j] = (a[i, j] - inner) / low[j, j]

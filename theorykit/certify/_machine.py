@@ -2,7 +2,7 @@
 
 Numbers live in numpy object arrays; integers and truth values in numpy arrays of their own dtype,
 exact. What a number is, the field says: a ball (`REALS`), or something else with the same methods
-(`_growth.Bound`, a polynomial in `_polynomials`). A rule a primitive; rules live in `_elementwise`,
+(`_growth.Bound`, a quotient of polynomials in `_quotients`). A rule a primitive; rules live in `_elementwise`,
 `_structure`, `_control` and `_linalg`.
 
 An equation that cannot be certified does not stop the run: its outputs are `Unknown`, which is
@@ -57,6 +57,8 @@ class Field:
     equal: Callable[[Any, Any], bool | None]
     rules: Mapping[str, "Rule"] | None = None
     """Rules of its own, in place of the general ones; None stands for no difference."""
+    root: Callable[[Any], Any] = lambda x: x.sqrt()
+    """The square root of what is certainly positive."""
 
 
 REALS = Field(_numbers.constant, _numbers.less, _numbers.equal)

@@ -3,9 +3,9 @@
 from theorykit.checks._base import Check as Check
 from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
-from theorykit.checks._certificates import as_polynomials as as_polynomials
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
+from theorykit.checks._everywhere import everywhere as everywhere
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
 from theorykit.checks._experiment import OverSeeds as experiment
@@ -19,8 +19,8 @@ __all__ = [
     "ClaimError",
     "Trial",
     "alternative",
-    "as_polynomials",
     "construction",
+    "everywhere",
     "exhaustive",
     "expectation",
     "experiment",

@@ -1,4 +1,4 @@
-"""From a float to a proof: enclose a witness, prove a claim on a box or as polynomials."""
+"""From a float to a proof: enclose a witness, prove a claim on a box."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,6 @@ from theorykit.certify import (
     as_bits,
     ball,
     enclose,
-    identical,
     number_array,
     objects,
     prove,
@@ -93,7 +92,7 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
             left, right = enclosed(sides, point, bits)
             least, most = excess(left, right)
         except Exception as error:  # the floats have refuted it, whatever fails here
-            why = _sentence(error)
+            why = sentence(error)
             continue
         if least.max(initial=0.0) > 0:
             if not least[entry] > 0:
@@ -179,15 +178,15 @@ def as_printed(point: Case) -> Case:
     return {name: np.asarray(value) + 0 for name, value in point.items()}
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
     """Return why a certificate or proof did not come about."""
     said = " ".join(str(error).split()) or "no message"
     return said if isinstance(error, NotCertifiable | ClaimError) else explain(error)
 
 
-def _unproved(outcome: Outcome, error: Exception) -> Outcome:
+def unproved(outcome: Outcome, error: Exception) -> Outcome:
     """Return what was found before a proof failed, with the reason."""
-    return dataclasses.replace(outcome, unproved=f"Not proved: {_sentence(error).rstrip('.')}.")
+    return dataclasses.replace(outcome, unproved=f"Not proved: {sentence(error).rstrip('.')}.")
 
 
 def written(point: Case, sizes: Sizes) -> str:
@@ -226,7 +225,7 @@ class OnBox:
         unknown = set(fixed) - set(over.sizes)
         if unknown:
             raise ClaimError(f"on_box names {', '.join(sorted(unknown))}, which the domain lacks.")
-        return _settings(over, fixed)
+        return settings_of(over, fixed)
 
     def box(self, over: Inputs, sizes: Sizes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return an interval for each argument: as given, or the whole of an interval's domain."""
@@ -358,30 +357,6 @@ def _interval(low: float, high: float) -> str:
     return "[{}, {}]".format(*(short if len(set(short)) > 1 else (repr(low), repr(high))))
 
 
-@dataclasses.dataclass(frozen=True)
-class AsPolynomials:
-    """Prove the identity as one of polynomials, exactly. Made by `as_polynomials`."""
-
-    sizes: Mapping[str, Any]
-
-    def settings(self, over: Inputs) -> list[dict[str, Any]]:
-        """Return the sizes to prove it at."""
-        return _settings(over, self.sizes)
-
-    def scope(self, over: Inputs) -> tuple[Scope, float | None]:
-        """Return how much of the domain the proof covers: all reals, at its sizes."""
-        settings = self.settings(over)
-        return _scope(over, len(settings), [1.0] * len(settings))
-
-    def text(self, over: Inputs) -> str:
-        """Return where the proof is for."""
-        names = ", ".join(over.arguments)
-        at = "; ".join(
-            ", ".join(f"{k} = {v}" for k, v in sizes.items()) for sizes in self.settings(over)
-        )
-        return f"all real {names}" + (f", {at}" if at else "")
-
-
 def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
     """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
 
@@ -392,12 +367,11 @@ def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
     return OnBox(where, budget, bits)
 
 
-def as_polynomials(**sizes: Any) -> AsPolynomials:
-    """Return the proof that both sides are the same polynomial, at these sizes or all."""
-    return AsPolynomials(sizes)
+def settings_of(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings of the sizes that fit these values.
 
-
-def _settings(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    **Raises:** `ClaimError` if there is none.
+    """
     fits = lambda s: all(
         s[k] == v or (isinstance(v, tuple) and s[k] in v) for k, v in fixed.items()
     )
@@ -418,7 +392,7 @@ def proved_on_box(
     try:
         return _proved_on_box(outcome, proof, make, excess)
     except Exception as error:
-        return _unproved(outcome, error)
+        return unproved(outcome, error)
 
 
 def _proved_on_box(
@@ -469,38 +443,4 @@ def _proved_on_box(
             share=share,
         ),
         note=f"Proved for {proof.text(over)}{beyond_it}. {outcome.note}".strip(),
-    )
-
-
-def proved_as_polynomials(
-    outcome: Outcome, proof: AsPolynomials, make: Callable[[Sizes], Sides]
-) -> Outcome:
-    """Return the outcome of sampling, made certain by exact polynomial arithmetic."""
-    try:
-        return _proved_as_polynomials(outcome, proof, make)
-    except Exception as error:
-        return _unproved(outcome, error)
-
-
-def _proved_as_polynomials(
-    outcome: Outcome, proof: AsPolynomials, make: Callable[[Sizes], Sides]
-) -> Outcome:
-    over = make({}).over
-    for sizes in proof.settings(over):
-        sides = make(sizes)
-        shapes = {name: d.latent_shape(sizes) for name, d in over.arguments.items()}
-        if not identical(lambda sides=sides, **point: sides.both(point), shapes):
-            why = "Not proved: the polynomials differ, within rounding."
-            return dataclasses.replace(outcome, unproved=why)
-    scope, share = proof.scope(over)
-    return dataclasses.replace(
-        outcome,
-        evidence=Evidence.certified,
-        certificate=Certificate(
-            how="Both sides are the same polynomial, in exact rational arithmetic.",
-            where=proof.text(over),
-            scope=scope,
-            share=share,
-        ),
-        note=f"Proved for {proof.text(over)}. {outcome.note}".strip(),
     )

@@ -9,13 +9,8 @@ from jaxtyping import Bool, Float, Int
 
 from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import (
-    AsPolynomials,
-    certify_first,
-    enclosed_at,
-    fallen_control,
-    proved_as_polynomials,
-)
+from theorykit.checks._certificates import certify_first, enclosed_at, fallen_control
+from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
 from theorykit.checks.domains import Case, Inputs, Sizes
@@ -59,7 +54,8 @@ class Identity(Check):
     - `tol`: the largest error allowed; `floor`: see above.
     - `cases`: how many random cases at each size, beside the structured ones.
     - `batch`, `traceable`: as for `inequality`.
-    - `proof`: `as_polynomials(...)`, to prove it exactly once the cases have agreed.
+    - `proof`: `everywhere(...)`, to say at which sizes it is proved for all values of the
+      arguments, once the cases have agreed; without it all sizes are tried.
     """
 
     lhs: Side
@@ -70,7 +66,7 @@ class Identity(Check):
     cases: int = 64
     batch: int = 64
     traceable: bool = True
-    proof: AsPolynomials | None = None
+    proof: Everywhere | None = None
 
     evidence = Evidence.sampled
     untraced = "traceable=False"
@@ -80,14 +76,12 @@ class Identity(Check):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_domain(self.over)
-        instance("proof", self.proof, AsPolynomials | None, "what as_polynomials(...) returns")
+        instance("proof", self.proof, Everywhere | None, "what everywhere(...) returns")
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order; the largest error seen is the estimate."""
         if self.proof is not None:
-            if not isinstance(self.proof, AsPolynomials):
-                raise ClaimError("an identity is proved with proof=as_polynomials(...).")
-            self.proof.settings(self.over)
+            self.proof.check(self.over)
         tried, largest, finest, compared = 0, 0.0, np.inf, False
         settings = self.over.settings()
         grade = Evidence.sampled if self.over.arguments else Evidence.exhaustive
@@ -137,13 +131,12 @@ class Identity(Check):
         return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
-        """Prove it as polynomials, without a case."""
-        return self._proved(Outcome(Verdict.holds, self.evidence), trial) if self.proof else None
+        """Prove it for all values, without a case."""
+        found = self._proved(Outcome(Verdict.holds, self.evidence), trial)
+        return found if self.proof or found.evidence is Evidence.certified else None
 
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
-        if self.proof is None:
-            return found
-        return proved_as_polynomials(found, self.proof, lambda s: self.sides(s, trial))
+        return proved_everywhere(found, self.proof, lambda s: self.sides(s, trial))
 
     def sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
         """Return both sides at these sizes."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from theorykit.certify import Balls, float_above, float_below
+from theorykit.certify import Balls, float_above, float_below, ordered
 from theorykit.checks._attack import attack
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import (
@@ -18,6 +18,7 @@ from theorykit.checks._certificates import (
     fallen_control,
     proved_on_box,
 )
+from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._nearness import Nearness
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
@@ -74,7 +75,9 @@ class Inequality(Check):
     - `starts`, `steps`: the attack's budget at each size; `starts=0` leaves it out.
     - `batch`: how many cases are evaluated at once; smaller takes less memory.
     - `traceable`: False for sides that JAX cannot trace; there is no attack then.
-    - `proof`: `on_box(...)`, to prove it there once the search has failed to break it.
+    - `proof`: `everywhere(...)`, to say at which sizes it is proved for all values of the
+      arguments, once the search has failed to break it; without it all sizes are tried.
+      `on_box(...)`, to prove it on a box where that fails.
 
     A witness is enclosed in ball arithmetic, and its refutation graded `certified` if the violation
     is certain, tolerance included. The ratio that is reported is the largest lhs / rhs seen where
@@ -91,7 +94,7 @@ class Inequality(Check):
     steps: int = 200
     batch: int = 64
     traceable: bool = True
-    proof: OnBox | None = None
+    proof: OnBox | Everywhere | None = None
 
     evidence = Evidence.searched
     untraced = "traceable=False"
@@ -101,15 +104,14 @@ class Inequality(Check):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_domain(self.over)
-        instance("proof", self.proof, OnBox | None, "what on_box(...) returns")
+        kinds = OnBox | Everywhere | None
+        instance("proof", self.proof, kinds, "what on_box(...) or everywhere(...) returns")
 
     def test(self, trial: Trial) -> Outcome:
         """Try the sizes in ascending order."""
         attacked = bool(self.traceable and self.starts and self.over.differentiable)
         grade = Evidence.searched if attacked else Evidence.sampled
         if self.proof is not None:
-            if not isinstance(self.proof, OnBox):
-                raise ClaimError("an inequality is proved with proof=on_box(...).")
             self.proof.check(self.over)
         seen = _Tightest(self.floor)
         tried = informative = 0
@@ -163,13 +165,17 @@ class Inequality(Check):
         return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
-        """Prove it on its box, without a search."""
-        return self._proved(Outcome(Verdict.holds, self.evidence), trial) if self.proof else None
+        """Prove it for all values or on its box, without a search."""
+        found = self._proved(Outcome(Verdict.holds, self.evidence), trial)
+        return found if self.proof or found.evidence is Evidence.certified else None
 
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
-        if self.proof is None:
-            return found
-        return proved_on_box(found, self.proof, lambda s: self.sides(s, trial), self._excess)
+        make = lambda s: self.sides(s, trial)
+        asked = self.proof if isinstance(self.proof, Everywhere) else None
+        proved = proved_everywhere(found, asked, make, ordered)
+        if proved.evidence is not Evidence.certified and isinstance(self.proof, OnBox):
+            return proved_on_box(found, self.proof, make, self._excess)
+        return proved
 
     def sides(self, sizes: Sizes, trial: Trial) -> Sides:
         """Return both sides at these sizes."""

@@ -104,7 +104,8 @@ class Certificate:
     **Fields:** `how`, in a sentence; `where`, the point or box that it is about; `bits` of the
     balls, None for exact arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point;
     `call`, the arguments that repeat it, and `program`, two lines of Python that do; `scope`, how
-    much of the statement it covers, and `share`, which part, None where that is not a number.
+    much of the statement it covers, and `share`, which part, None where that is not a number;
+    `steps`, the proof line by line, where it has lines: normal forms, multipliers, squares.
     """
 
     how: str
@@ -116,6 +117,7 @@ class Certificate:
     program: str = ""
     scope: Scope = Scope.point
     share: Number | None = None
+    steps: tuple[str, ...] = ()
 
     def covers(self) -> str:
         """Return how much of the statement it covers, in words."""

@@ -1,0 +1,317 @@
+"""Prove identities and inequalities at every point of a domain: all reals, unless it has ends.
+
+Both sides are run on quotients of polynomials (`_quotients`), case by case where the sign of
+something decides what they are. Each case is proved by exact arithmetic, or the whole is not.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+
+from theorykit.certify._enclose import Program
+from theorykit.certify._functions import Finer
+from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._normal import field_of
+from theorykit.certify._prove import SIDES, _rows
+from theorykit.certify._quotients import Quotient, constant
+from theorykit.certify._ring import (
+    NONNEGATIVE,
+    POSITIVE,
+    REAL,
+    Relation,
+    Ring,
+    Spent,
+    Split,
+    Work,
+    rational,
+    shortened,
+)
+from theorykit.certify._signs import certain, factored, open_factors
+from theorykit.common.arguments import function, instance, shown
+
+MOST_CASES = 200
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Letter:
+    """An entry of an argument: any real number, from `low` to `high` where they are given.
+
+    **Fields:** `open`, whether `low` itself is left out.
+    """
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    open: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Everywhere:
+    """What came of it. It is true if it is proved.
+
+    **Fields:** `proved`; `lines`, the proof: for each case its conditions, and for each entry its
+    normal form, or why the right side is at least the left; `cases`, how many there are; `why`, what
+    is missing where it is not proved.
+    """
+
+    proved: bool
+    lines: tuple[str, ...] = ()
+    cases: int = 0
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+
+Judge = Callable[[Ring, Sequence[Quotient], Sequence[Quotient]], list[str]]
+"""Proves one case of both sides and returns the proof; raises `Open` or `Split` otherwise."""
+
+
+class Open(NotCertifiable):
+    """Raised where a case is not proved."""
+
+
+def identical(
+    identity: Callable[..., tuple[Any, Any]],
+    shapes: Mapping[str, Any],
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Return whether two sides are the same function of their arguments, entry by entry.
+
+    They are run on quotients of polynomials with rational coefficients, in the arguments and in
+    exp, log, sqrt, sin, cos, |.|, max and others of them, so equality is for all values of the
+    arguments at once. What is not found to be the same may be so nevertheless, unless both sides
+    are polynomials.
+
+    **Arguments:** `identity`: called with the arguments by name, returns (lhs, rhs); `shapes`: a
+    shape an argument, for all reals, or an array of `Letter`s and numbers; `totals`: letters whose
+    sum is positive; `work`, what it may cost; a fresh allowance if None.
+
+    **Raises:** `NotCertifiable` if a side is not proved to have a value everywhere, or has no such
+    form; `ValueError` for what is no function, or no shape.
+    """
+    function("identity", identity, SIDES)
+    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
+    return over_cases(identity, shapes, _same, totals, work)
+
+
+def over_cases(
+    sides: Callable[..., tuple[Any, Any]],
+    shapes: Mapping[str, Any],
+    judge: Judge,
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Run both sides and judge them, case by case."""
+    leaves = {name: _array(name, given) for name, given in shapes.items()}
+    work = Work() if work is None else work
+    named = lambda *xs: sides(**dict(zip(leaves, xs, strict=True)))
+    like = [
+        jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
+        for a in leaves.values()
+    ]
+    program = Program.trace(lambda *xs: _rows(named(*xs)), like)
+    units: dict[str, Any] = {}
+    for _ in range(12):
+        try:
+            return _Cases(program, leaves, totals, units, work).run(judge)
+        except Finer:
+            continue
+        except Open as error:
+            return Everywhere(False, why=str(error))
+    raise Spent("the exponents in it have no common unit.")
+
+
+class _Cases:
+    """One statement, with its letters."""
+
+    def __init__(
+        self,
+        program: Program,
+        leaves: Mapping[str, np.ndarray],
+        totals: Sequence[Sequence[Letter]],
+        units: dict[str, Any],
+        work: Work,
+    ):
+        self.program, self.totals = program, totals
+        self.letters: list[Letter] = []
+        names = []
+        for name, array in leaves.items():
+            for where in np.ndindex(array.shape):
+                if isinstance(array[where], Letter):
+                    self.letters.append(array[where])
+                    names.append(name + "".join(f"_{i + 1}" for i in where))
+        self.ring = Ring(names, units, work)
+        self.places = {id(letter): i for i, letter in enumerate(self.letters)}
+        self.leaves = leaves
+
+    def run(self, judge: Judge) -> Everywhere:
+        """Prove every case; a case that cannot be decided is split.
+
+        **Raises:** `Open`, `Spent` or another `NotCertifiable`.
+        """
+        stack: list[tuple[Relation, ...]] = [()]
+        lines: list[str] = []
+        looked = proved = 0
+        while stack:
+            facts = stack.pop()
+            looked += 1
+            if looked > MOST_CASES:
+                raise Spent(f"it falls into more than {MOST_CASES} cases.")
+            values = self.begin(facts)
+            if values is None:
+                continue
+            try:
+                left, right = self.program.run(Machine(field=field_of(self.ring)), values)
+                found = judge(self.ring, list(left.flat), list(right.flat))
+            except Split as split:
+                stack += [(*facts, *case) for case in reversed(split.cases)]
+                continue
+            proved += 1
+            said = ", ".join(f"{self.ring.show(p)} {sign} 0" for p, sign in facts)
+            lines += ([f"where {said}:"] if said else []) + found
+        return Everywhere(True, tuple(lines), proved)
+
+    def begin(self, facts: Sequence[Relation]) -> list[np.ndarray] | None:
+        """Return the arguments in this case, None if it has no point."""
+        ring = self.ring
+        ring.begin({i: _sign(letter) for i, letter in enumerate(self.letters)})
+        replaced: dict[int, Any] = {}
+
+        def put(p: Any) -> Any:
+            return p.compose(*(replaced.get(i, g) for i, g in enumerate(ring.gens))) if replaced else p
+
+        for p, relation in facts:
+            if relation != "==":
+                continue
+            p = put(p)
+            if p.is_constant():
+                if not p.is_zero():
+                    return None
+                continue
+            _, factors = factored(ring, p)
+            if len(factors) == 1:
+                ((p, _),) = factors
+            for i in ring.used(p):
+                slope = p.derivative(i)
+                if i < ring.count and slope.is_constant():
+                    expression = ring.gens[i] - p / slope.leading_coefficient()
+                    one = {i: expression}
+                    swap = lambda q, one=one: q.compose(
+                        *(one.get(k, g) for k, g in enumerate(ring.gens))
+                    )
+                    replaced = {k: swap(q) for k, q in replaced.items()} | one
+                    break
+            else:
+                ring.zeros.append(p)
+                ring.fact(p)
+                ring.fact(-p)
+        for i, letter in enumerate(self.letters):
+            x = put(ring.gens[i])
+            if letter.low is not None and (letter.low != 0 or i in replaced):
+                ring.fact(x - rational(letter.low), strict=letter.open)
+            if letter.high is not None:
+                ring.fact(rational(letter.high) - x)
+        for group in self.totals:
+            ring.fact(put(sum(ring.gens[self.places[id(x)]] for x in group)), strict=True)
+        for p, relation in facts:
+            if relation != "==":
+                ring.fact(put(p), strict=relation == ">")
+                if put(p).is_constant() and not certain(ring, put(p), relation == ">"):
+                    return None
+        if facts and any(
+            certain(ring, -p, strict=not strict) for p, strict in list(ring.facts.values())
+        ):
+            return None
+        made = []
+        for array in self.leaves.values():
+            if array.dtype != object:
+                made.append(array)
+                continue
+            values = np.empty(array.shape, dtype=object)
+            for where in np.ndindex(array.shape):
+                given = array[where]
+                values[where] = (
+                    Quotient(ring, put(ring.gens[self.places[id(given)]]))
+                    if isinstance(given, Letter)
+                    else constant(ring, given)
+                )
+            made.append(values)
+        return made
+
+
+def _sign(letter: Letter) -> int:
+    if letter.low is None or letter.low < 0:
+        return REAL
+    return POSITIVE if letter.low > 0 or letter.open else NONNEGATIVE
+
+
+def _array(name: str, given: Any) -> np.ndarray:
+    """Return an argument as an array of letters and numbers, or of integers."""
+    if isinstance(given, np.ndarray):
+        return given
+    if not isinstance(given, tuple) or not all(isinstance(n, int) and n > 0 for n in given):
+        raise ValueError(
+            f"{name} needs a shape, a tuple of sizes such as (2, 3) or (), not {shown(given)}."
+        )
+    return letters(given)
+
+
+def letters(shape: tuple[int, ...], **known: Any) -> np.ndarray:
+    """Return an array of letters of which the same is known."""
+    made = np.empty(shape, dtype=object)
+    for where in np.ndindex(shape):
+        made[where] = Letter(**known)
+    return made
+
+
+def _same(ring: Ring, left: Sequence[Quotient], right: Sequence[Quotient]) -> list[str]:
+    lines = []
+    for a, b in zip(left, right, strict=True):
+        gap = a - b
+        if not gap.is_zero():
+            split_on_choice(ring, [gap])
+            raise Open(f"the sides differ by {shortened(gap.key)}.")
+        lines.append(f"both are {shortened(b.key)}")
+    return lines
+
+
+def inside(ring: Ring, numbers: Sequence[Quotient]) -> Iterator[int]:
+    """Yield the letters of numbers, and those that these are made of."""
+    seen: set[int] = set()
+    front = [i for q in numbers for i in _letters_of(ring, q)]
+    while front:
+        i = front.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        yield i
+        _, of = ring.made.get(i, ("", ()))
+        for part in of if isinstance(of, list | tuple) else [of]:
+            q = part if isinstance(part, Quotient) else Quotient(ring, part)
+            front += _letters_of(ring, q)
+
+
+def _letters_of(ring: Ring, q: Quotient) -> list[int]:
+    made = set(ring.used(q.num))
+    for k, _ in q.den:
+        made.update(ring.used(ring.factors[k]))
+    return sorted(made)
+
+
+def split_on_choice(ring: Ring, numbers: Sequence[Quotient]) -> None:
+    """Raise `Split` if a letter is an absolute value or a maximum whose choice is open."""
+    for i in sorted(inside(ring, numbers)):
+        kind, of = ring.made.get(i, ("", None))
+        if kind == "abs":
+            _, p = open_factors(ring, ring.reduced(of))
+            if not p.is_constant():
+                raise Split(ring.show(p), [[(p, ">=")], [(-p, ">=")]])
+        if kind == "max":
+            above = lambda a, b: (ring.reduced((a - b).cancelled().num), ">=")
+            cases = [[above(q, r) for r in of if r is not q] for q in of]
+            raise Split(ring.names[i], cases)

@@ -1,0 +1,312 @@
+"""Rules of the primitives on quotients of polynomials."""
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theorykit.certify import _functions as of
+from theorykit.certify._control import call
+from theorykit.certify._elementwise import each, known
+from theorykit.certify._linalg import _blocks, batched, real_only, unbatched
+from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule, Unknown, is_inexact
+from theorykit.certify._numbers import objects
+from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
+from theorykit.certify._ring import NONNEGATIVE, POSITIVE, Ring
+
+# Rules that need no more of their numbers than arithmetic and comparison.
+_SAME = {
+    "add", "add_any", "sub", "mul", "neg", "square", "div", "integer_pow", "stop_gradient",
+    "copy", "copy_p", "optimization_barrier", "convert_element_type", "reduce_prod", "cumsum",
+    "cumprod", "dot_general", "reshape", "broadcast_in_dim", "transpose", "squeeze", "expand_dims",
+    "slice", "concatenate", "stack", "rev", "split", "unstack", "tile", "iota", "gather",
+    "dynamic_slice", "dynamic_update_slice", "scatter", "scatter-add", "scatter_add", "scatter-mul",
+    "pad", "select_n", "eq", "ne", "lt", "gt", "le", "ge", "lt_to", "le_to", "and", "or", "not",
+    "is_finite", "argmax", "argmin", "reduce_and", "reduce_or", "jit", "pjit", "closed_call",
+    "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call", "cond",
+    "while", "scan", "platform_index", "cholesky", "triangular_solve", "real", "conj",
+}  # fmt: skip
+
+MOST_UNKNOWNS = 6
+"""Larger linear systems have too many minors."""
+
+
+def entrywise(f: Callable[..., Any]) -> Rule:
+    """Return the rule of a function of an entry each."""
+    return lambda machine, eqn, *xs: each(f, *xs)
+
+
+def _exact(machine: Machine, eqn: Any) -> np.ndarray:
+    value = eqn.params["value"]
+    ring = machine.number(0).ring
+    if isinstance(value, str):
+        return objects(letter(ring, value, ring.constant(0), POSITIVE, name=value), ())
+    return objects(machine.number(value), ())
+
+
+def _exp(machine: Machine, eqn: Any, x: np.ndarray) -> np.ndarray:
+    masked = lambda q: isinstance(q, Infinite) and q.value < 0
+    return each(lambda q: machine.number(0) if masked(q) else of.exp(q), x)
+
+
+def _half_exp(q: Quotient) -> tuple[Quotient, Quotient]:
+    return of.exp(q), of.exp(-q)
+
+
+def _tanh(q: Quotient) -> Quotient:
+    up = of.exp(q * 2)
+    return (up - 1) / (up + 1)
+
+
+def _sinh(q: Quotient) -> Quotient:
+    up, down = _half_exp(q)
+    return (up - down) / 2
+
+
+def _cosh(q: Quotient) -> Quotient:
+    up, down = _half_exp(q)
+    return (up + down) / 2
+
+
+def _tan(q: Quotient) -> Quotient:
+    sine, cosine = of.sine_cosine(q)
+    return sine / cosine
+
+
+def _between(name: str) -> Callable[[Quotient], Quotient]:
+    def value(q: Quotient) -> Quotient:
+        if not of.within_one(q):
+            raise Doubt(f"{q!r:.120} is not proved to lie in [-1, 1]")
+        return of.named(name, q)
+
+    return value
+
+
+def _atan2(y: Quotient, x: Quotient) -> Quotient:
+    ring = x.ring
+    if of.decided(ring, x) != 1:
+        raise Doubt("the second argument is not proved to be positive")
+    return of.named("atan", y / x)
+
+
+def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
+    raised = each(of.larger, x, np.broadcast_to(low, x.shape))
+    return each(of.smaller, raised, np.broadcast_to(high, x.shape))
+
+
+def folded(f: Callable[[list[Quotient]], Quotient]) -> Rule:
+    """Return the rule of a function of the entries along axes."""
+
+    def reduce(machine: Machine, eqn: Any, x: np.ndarray) -> np.ndarray:
+        axes = tuple(eqn.params["axes"])
+        if not axes:
+            return x
+        kept = [a for a in range(x.ndim) if a not in axes]
+        shape = tuple(x.shape[a] for a in kept)
+        rows = x.transpose(*kept, *axes).reshape(*shape, -1)
+        made = np.empty(shape, dtype=object)
+        for where in np.ndindex(shape):
+            entries = list(rows[where])
+            made[where] = f(entries) if entries else machine.number(0)
+        return made
+
+    return lambda machine, eqn, x: (
+        RULES[eqn.primitive.name](machine, eqn, x)
+        if not is_inexact(eqn.invars[0])
+        else reduce(machine, eqn, x)
+    )
+
+
+def _largest(entries: list[Quotient]) -> Quotient:
+    return of.largest(entries)
+
+
+def _smallest(entries: list[Quotient]) -> Quotient:
+    return -of.largest([-q for q in entries])
+
+
+def _sort(machine: Machine, eqn: Any, *xs: np.ndarray) -> list[np.ndarray]:
+    if len(xs) > 1 or not is_inexact(eqn.invars[0]):
+        return RULES["sort"](machine, eqn, *xs)
+    rows = np.moveaxis(xs[0], eqn.params["dimension"], -1).copy()
+    for where in np.ndindex(rows.shape[:-1]):
+        done: list[Quotient] = []
+        for q in rows[where]:
+            k = len(done)
+            while k and not of.at_most(done[k - 1], q):
+                k -= 1
+            done.insert(k, q)
+        rows[where] = objects(done, (len(done),))
+    return [np.moveaxis(rows, -1, eqn.params["dimension"])]
+
+
+def _linear_solve(machine: Machine, eqn: Any, *xs: Any) -> list[Any]:
+    """Solve by minors over the determinant, whose sign is proved."""
+    lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+    size = lengths.matvec
+    consts = xs[:size]
+    right = xs[sum(getattr(lengths, n) for n in ("matvec", "vecmat", "solve", "transpose_solve")) :]
+    known(*consts, *right)
+    if len(right) != 1 or any(f" {loop}[" in str(jaxprs.solve) for loop in ("while", "scan")):
+        raise Doubt("only one system at a time is solved, and not step by step")
+    b = right[0]
+    columns = []
+    for k in range(b.size):
+        unit = objects(machine.number(0), (b.size,)).copy()
+        unit[k] = machine.number(1)
+        (out,) = call(machine, jaxprs.matvec, *consts, unit.reshape(b.shape))
+        known(out)
+        columns.append(out.reshape(-1))
+    A, flat = np.stack(columns, axis=1), b.reshape(-1)
+    x = np.empty(flat.shape, dtype=object)
+    for rows in _blocks(A):
+        x[rows] = _solved(A[np.ix_(rows, rows)], flat[rows])
+    return [x.reshape(b.shape)]
+
+
+def _solved(A: np.ndarray, b: np.ndarray) -> list[Quotient]:
+    n = len(A)
+    if n > MOST_UNKNOWNS:
+        raise Doubt(f"a system of more than {MOST_UNKNOWNS} unknowns has too many minors")
+    rows = [list(row) for row in A]
+    cofactors = _cofactors(rows)
+    whole = total([rows[0][j] * cofactors[0][j] for j in range(n)])
+    over = whole.inverse()
+    made = []
+    for j in range(n):
+        parts = [cofactors[i][j] * b[i] for i in range(n) if not b[i].num.is_zero()]
+        made.append(total(parts) * over if parts else b[0])
+    return made
+
+
+def _cofactors(rows: list[list[Quotient]]) -> list[list[Quotient]]:
+    n = len(rows)
+    if n == 1:
+        return [[constant(rows[0][0].ring, 1)]]
+    made = []
+    for i in range(n):
+        rest = [row for k, row in enumerate(rows) if k != i]
+        line = []
+        for j in range(n):
+            minor = of.determinant([row[:j] + row[j + 1 :] for row in rest])
+            line.append(minor * (-1) ** (i + j))
+        made.append(line)
+    return made
+
+
+def _eigh(machine: Machine, eqn: Any, x: np.ndarray) -> list[Any]:
+    real_only(eqn)
+    if eqn.params.get("subset_by_index") is not None:
+        raise Doubt("a subset of the eigenvalues has no rule")
+    lower = eqn.params["lower"]
+    values = [_eigenvalues(a if lower else a.T) for a in batched(x)]
+    why = machine.doubt(eqn, Doubt("eigenvectors are not unique, only eigenvalues have a form"))
+    return [Unknown(why), unbatched(values, eqn.outvars[1])]
+
+
+def _eigenvalues(a: np.ndarray) -> np.ndarray:
+    n = len(a)
+    if n < 2:
+        return a.reshape(n)
+    if n == 2:
+        mean, half = (a[0, 0] + a[1, 1]) / 2, (a[0, 0] - a[1, 1]) / 2
+        away = of.sqrt(half * half + a[1, 0] * a[1, 0])
+        return objects([mean - away, mean + away], (2,))
+    entries = [a[max(i, j), min(i, j)] for i in range(n) for j in range(n)]
+    ring = entries[0].ring
+    made = [letter(ring, f"eigenvalue {k + 1} of {n}", entries) for k in range(n)]
+    for low, high in itertools.pairwise(made):
+        ring.fact((high - low).num)
+    for k in range(n):
+        ring.fact((made[-1] - a[k, k]).num)
+        ring.fact((a[k, k] - made[0]).num)
+    return objects(made, (n,))
+
+
+def _svd(machine: Machine, eqn: Any, x: np.ndarray) -> list[Any]:
+    real_only(eqn)
+    if eqn.params["compute_uv"]:
+        raise Doubt("singular vectors are not unique, only singular values have a form")
+    if eqn.params.get("subset_by_index") is not None:
+        raise Doubt("a subset of the singular values has no rule")
+    return [unbatched([_singular_values(a) for a in batched(x)], eqn.outvars[0])]
+
+
+def _singular_values(a: np.ndarray) -> np.ndarray:
+    n = len(a)
+    if a.shape != (n, n):
+        raise Doubt("only square matrices have singular values here")
+    entries = list(a.flat)
+    ring = entries[0].ring
+    made = [
+        letter(ring, f"singular value {k + 1} of {n}", entries, NONNEGATIVE) for k in range(n)
+    ]
+    for high, low in itertools.pairwise(made):
+        ring.fact((high - low).num)
+    return objects(made, (n,))
+
+
+OWN: dict[str, Rule] = {
+    "exact": _exact,
+    "exp": _exp,
+    "exp2": entrywise(lambda q: of.exp(q * of.log(constant(q.ring, 2)))),
+    "pow": lambda machine, eqn, x, y: each(of.raised, x, y),
+    "expm1": entrywise(lambda q: of.exp(q) - 1),
+    "log": entrywise(of.log),
+    "log1p": entrywise(lambda q: of.log(q + 1)),
+    "logistic": entrywise(lambda q: 1 / (1 + of.exp(-q))),
+    "tanh": entrywise(_tanh),
+    "sinh": entrywise(_sinh),
+    "cosh": entrywise(_cosh),
+    "sin": entrywise(lambda q: of.sine_cosine(q)[0]),
+    "cos": entrywise(lambda q: of.sine_cosine(q)[1]),
+    "tan": entrywise(_tan),
+    "sqrt": entrywise(of.sqrt),
+    "rsqrt": entrywise(lambda q: 1 / of.sqrt(q)),
+    "cbrt": entrywise(functools.partial(of.named, "cbrt")),
+    "erf": entrywise(functools.partial(of.named, "erf")),
+    "erfc": entrywise(lambda q: 1 - of.named("erf", q)),
+    "atan": entrywise(functools.partial(of.named, "atan")),
+    "asinh": entrywise(functools.partial(of.named, "asinh")),
+    "acos": entrywise(_between("acos")),
+    "asin": entrywise(_between("asin")),
+    "atan2": entrywise(_atan2),
+    "abs": entrywise(of.absolute),
+    "sign": entrywise(of.sign),
+    "max": entrywise(of.larger),
+    "min": entrywise(of.smaller),
+    "clamp": _clamp,
+    "reduce_sum": folded(total),
+    "reduce_max": folded(_largest),
+    "reduce_min": folded(_smallest),
+    "sort": _sort,
+    "custom_linear_solve": _linear_solve,
+    "eigh": _eigh,
+    "svd": _svd,
+}
+"""Rules of their own."""
+
+_WHOLE = {"abs", "sign", "max", "min", "clamp"}
+"""Those that take integers as well, by the rule of the reals."""
+
+
+def _or_integers(name: str, own: Rule) -> Rule:
+    def rule(machine: Machine, eqn: Any, *xs: Any) -> Any:
+        inexact = any(map(is_inexact, (*eqn.invars, *eqn.outvars)))
+        return (own if inexact else RULES[name])(machine, eqn, *xs)
+
+    return rule
+
+
+RULES_OF_QUOTIENTS: dict[str, Rule] = {
+    **{name: RULES[name] for name in _SAME if name in RULES},
+    **{name: _or_integers(name, own) if name in _WHOLE else own for name, own in OWN.items()},
+}
+
+
+def field_of(ring: Ring) -> Field:
+    """Return the numbers of a ring as a machine takes them."""
+    number = functools.partial(constant, ring)
+    return Field(number, of.less, of.equal, RULES_OF_QUOTIENTS, of.sqrt)

@@ -1,0 +1,176 @@
+"""Prove lhs <= rhs at every point of a domain: signs, Pólya's multiplier, sums of squares.
+
+Each gap becomes polynomials in letters that must not be negative. A logarithm goes by the
+exponential, which keeps the order; an eigenvalue by the quadratic form of its matrix; a maximum or
+absolute value by cases. With w = exp(x) a statement about softmax is one on the positive orthant.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from flint import fmpq
+
+from theorykit.certify import _functions as of
+from theorykit.certify._everywhere import Everywhere, Letter, Open, over_cases, split_on_choice
+from theorykit.certify._machine import Doubt
+from theorykit.certify._prove import SIDES
+from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
+from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
+from theorykit.certify._signs import DEEP, Reason, by_terms, certain
+from theorykit.certify._squares import by_program
+from theorykit.common.arguments import function, instance
+
+MOST_MULTIPLIED = 4
+MOST_TERMS = 4000
+"""Pólya's multiplier: its largest power, and how many terms may come of it."""
+
+MOST_FACTS = 8
+"""Facts that are put into one semidefinite program."""
+
+
+def ordered(
+    inequality: Callable[..., tuple[Any, Any]],
+    shapes: Mapping[str, Any],
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Return whether lhs <= rhs for all values of the arguments, entry by entry.
+
+    Arguments, and what is raised, are those of `identical`. What is not found to be true may be so
+    nevertheless.
+    """
+    function("inequality", inequality, SIDES)
+    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
+    return over_cases(inequality, shapes, _below, totals, work)
+
+
+def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
+    lines: list[str] = []
+    seen: set[str] = set()
+    _known_of_exponentials(ring)
+    for a, b in zip(left, right, strict=True):
+        gap = b - a
+        if isinstance(gap, Infinite):
+            if not gap.value > 0:
+                raise Open("a side is infinite, or no number.")
+            continue
+        if gap.code in seen:
+            continue
+        seen.add(gap.code)
+        for said, p in _goals(ring, gap):
+            found = certain(ring, p)
+            if found is None:
+                split_on_choice(ring, [Quotient(ring, p)])
+                found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
+            if found is None:
+                raise Open(f"{shortened(ring.show(p))} >= 0 is not shown.")
+            lines += [*said, *found.lines(ring.show, 1 if said else 0)]
+    return lines
+
+
+def _goals(ring: Ring, gap: Quotient) -> Iterator[tuple[list[str], Any]]:
+    """Yield polynomials that are not negative if, and where there is a choice only if, the gap is."""
+    num = ring.reduced(gap.cancelled().num)
+    kinds = {i: ring.made[i][0] for i in ring.used(num) if i in ring.made}
+    for i, kind in kinds.items():
+        if kind.startswith(("eigenvalue", "singular value")):
+            yield from _of_form(ring, num, i)
+            return
+    logs = [i for i, kind in kinds.items() if kind == "log"]
+    slopes = [num.derivative(i) for i in logs]
+    if logs and all(s.is_constant() for s in slopes):
+        whole = math.lcm(*(int(fmpq(s.leading_coefficient()).q) for s in slopes))
+        try:
+            up = of.exp(Quotient(ring, num * whole)) - 1
+        except Doubt:
+            pass
+        else:
+            yield [f"{shortened(ring.show(num))} >= 0, since its exponential is at least 1:"], (
+                ring.reduced(up.cancelled().num)
+            )
+            return
+    yield [], num
+
+
+def _of_form(ring: Ring, num: Any, i: int) -> Iterator[tuple[list[str], Any]]:
+    """Yield what makes a + b z >= 0, z being the largest or smallest eigenvalue of a matrix."""
+    kind, entries = ring.made[i]
+    n = math.isqrt(len(entries))
+    slope = num.derivative(i)
+    a, b = Quotient(ring, num - slope * ring.gens[i]), Quotient(ring, slope)
+    if i in ring.used(slope):
+        raise Open(f"{ring.names[i]} occurs to a higher power.")
+    rows = [entries[n * k : n * k + n] for k in range(n)]
+    v = [letter(ring, "v", ring.constant(k), REAL, name=f"v_{k + 1}") for k in range(n)]
+    form = lambda m: total([m[j][k] * v[j] * v[k] for j in range(n) for k in range(n)])
+    whole = total([x * x for x in v])
+    largest = kind in (f"eigenvalue {n} of {n}", f"singular value 1 of {n}")
+    if not largest and kind != f"eigenvalue 1 of {n}":
+        raise Open(f"{ring.names[i]} is neither the largest nor the smallest.")
+    if not certain(ring, -slope if largest else slope):
+        raise Open(f"the sign beside {ring.names[i]} is not the one that a form bounds.")
+    said = [f"{shortened(ring.show(num))} >= 0, since for every v"]
+    if kind.startswith("eigenvalue"):
+        forms = [a * whole + b * form(rows)]
+    else:
+        forms = [a]
+        if all(rows[j][k] == rows[k][j] for j in range(n) for k in range(j)):
+            forms += [a * whole + b * form(rows), a * whole - b * form(rows)]
+        else:
+            images = [total([rows[j][k] * v[k] for k in range(n)]) for j in range(n)]
+            forms.append(a * a * whole - b * b * total([y * y for y in images]))
+    for q in forms:
+        yield said, ring.reduced(q.cancelled().num)
+
+
+def _known_of_exponentials(ring: Ring) -> None:
+    """Note that x >= y gives exp(x) >= exp(y), for what is given and has exponentials."""
+    for f, strict in list(ring.facts.values()):
+        monomials = [ring.show(ring.context.from_dict({m: 1})) for m in f.monoms()]
+        if all(f"exp {m}" in ring.units or m == "1" for m in monomials) and len(monomials) < 5:
+            up = of.exp(Quotient(ring, f)) - 1
+            ring.fact(ring.reduced(up.cancelled().num), strict)
+
+
+def _with_effort(ring: Ring, p: Any) -> Reason | None:
+    letters = [i for i in ring.used(p) if ring.signs.get(i, REAL) and i not in ring.squares]
+    multiplier = sum((ring.gens[i] for i in letters), ring.constant(0))
+    if not any(ring.signs[i] is POSITIVE for i in letters):
+        multiplier += 1
+    if letters:
+        found = _by_polya(ring, p, multiplier)
+        if found:
+            return found
+    facts = _bearing_on(ring, p)
+    for given in ([], facts) if facts else ([],):
+        squares = by_program(ring, p, given)
+        if squares:
+            return Reason(p, "a sum of squares", squares=squares)
+    squared = sum((ring.gens[i] ** 2 for i in ring.used(p)), ring.constant(1))
+    for times in [multiplier] * bool(letters) + [squared]:
+        squares = by_program(ring, ring.times(p, times), [])
+        if squares:
+            return Reason(p, "a sum of squares", squares=squares, multiplier=times)
+    return None
+
+
+def _by_polya(ring: Ring, p: Any, multiplier: Any) -> Reason | None:
+    made, power = p, ring.constant(1)
+    for _ in range(MOST_MULTIPLIED):
+        if len(made) * len(multiplier) > MOST_TERMS:
+            return None
+        made, power = ring.times(made, multiplier), ring.times(power, multiplier)
+        if by_terms(ring, made, strict=False):
+            how = f"the terms of ({ring.show(power)}) times it are not negative"
+            return Reason(p, how, multiplier=power)
+    return None
+
+
+def _bearing_on(ring: Ring, p: Any) -> list[Any]:
+    """Return the facts that are about letters of a polynomial, the shortest first."""
+    mine = set(ring.used(p))
+    about = [f for f, _ in ring.facts.values() if set(ring.used(f)) <= mine]
+    return sorted(about, key=lambda f: (len(f), str(f)))[:MOST_FACTS]
+
+

@@ -1,0 +1,290 @@
+"""Prove that a polynomial in letters is not negative, or positive, at every point.
+
+`certain` is what evaluation asks for at each division and root: the signs of terms and factors,
+facts, and squares that an exact factorisation finds. Each answer is a `Reason`, which can be
+checked by multiplying out.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flint import fmpq
+
+from theorykit.certify._ring import NONNEGATIVE, POSITIVE, REAL, Ring, primitive
+from theorykit.certify._squares import as_squares
+
+MOST_FACTORED = 1500
+"""Terms of a polynomial that is factored."""
+
+MOST_SQUARED = 400
+"""Terms of a polynomial that is written as a sum of squares on the way."""
+
+MOST_HELPED = 40
+"""Terms of a polynomial for which facts are put to use."""
+
+DEEP, SHALLOW = 8, 2
+"""How many steps may rest on each other: at the end, and on the way there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why a polynomial is not negative: `how`, in a sentence, by `parts`.
+
+    **Fields:** `of`, the polynomial; `squares`, pairs (c, q) with c a product that is not negative,
+    so that the sum of c q^2 is `multiplier` times `of`; `strict`, whether it is positive.
+    """
+
+    of: Any
+    how: str
+    parts: tuple["Reason", ...] = ()
+    squares: tuple[tuple[Any, Any], ...] = ()
+    multiplier: Any = 1
+    strict: bool = False
+
+    def lines(self, show: Callable[[Any], str], indent: int = 0) -> Iterator[str]:
+        """Yield it line by line, its parts indented; `show` writes a polynomial."""
+        pad = "  " * indent
+        yield f"{pad}{show(self.of)} {'>' if self.strict else '>='} 0: {self.how}"
+        if self.squares:
+            times = "" if self.multiplier == 1 else f"({show(self.multiplier)}) * it = "
+            squares = (f"({show(c)})*({show(q)})^2" for c, q in self.squares)
+            yield f"{pad}  {times}" + " + ".join(squares)
+        for part in self.parts:
+            yield from part.lines(show, indent + 1)
+
+
+def signed_factors(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]] | None:
+    """Return p as scale times powers of polynomials that are positive; None if that is not proved.
+
+    The polynomials have a leading coefficient of 1 or -1, and are irreducible where that helps.
+    """
+    if p.is_zero():
+        return None
+    scale, factors = factored(ring, p)
+    found, open_ = [], []
+    for f, e in factors:
+        sign = signed(ring, f, strict=True)
+        if sign:
+            found.append((sign * f, e))
+            scale *= fmpq(sign) ** (e % 2)
+        else:
+            open_.append((f, e))
+    if open_:
+        rest = ring.constant(1)
+        for f, e in open_:
+            rest = ring.times(rest, ring.power(f, e))
+        sign = signed(ring, rest, strict=True)
+        if not sign:
+            return None
+        return scale * sign, [*found, (sign * rest, 1)]
+    return scale, found
+
+
+def signed(ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW) -> int:
+    """Return 1 if p >= 0 (p > 0) everywhere, -1 if that is so of -p, 0 if neither is seen."""
+    for quickly in (True, False):
+        for sign in (1, -1):
+            if certain(ring, sign * p, strict, deep, quickly):
+                return sign
+    return 0
+
+
+def factored(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]]:
+    """Return p as a constant times powers of polynomials with leading coefficient 1."""
+    unit, scale = primitive(p)
+    if unit.is_constant():
+        return scale, []
+    if len(unit) > MOST_FACTORED:
+        return scale, [(unit, 1)]
+    name = str(unit)
+    if name not in ring.factorings:
+        ring.spend(400 + 20 * len(unit))
+        ring.factorings[name] = [(primitive(f)[0], e) for f, e in unit.factor()[1]]
+    return scale, list(ring.factorings[name])
+
+
+def certain(
+    ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW, quickly: bool = False
+) -> Reason | None:
+    """Return why p >= 0 (p > 0, if strict) at every point, None if that is not seen.
+
+    **Arguments:** `deep`: how many steps one may rest on another; `quickly`: terms and facts only.
+    """
+    unit, scale = primitive(p)
+    if unit.is_constant():
+        good = scale > 0 or (scale == 0 and not strict)
+        return Reason(p, "a number", strict=scale > 0) if good else None
+    unit = unit if scale > 0 else -unit
+    ring.spend(30 + len(unit))
+    if quickly:
+        return _at_once(ring, unit, strict)
+    key = (str(unit), strict)
+    found, before = ring.proved.get(key, (None, -1))
+    if found is None and deep > before:
+        ring.proved[key] = None, deep  # what is asked for on the way does not go round
+        found = _certain(ring, unit, strict, deep)
+        ring.proved[key] = found, deep
+    return found
+
+
+def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
+    if by_terms(ring, p, strict):
+        return Reason(p, "its terms are not negative", strict=strict)
+    if len(p) < 200:
+        name = str(p)
+        if name in ring.facts and ring.facts[name][1] >= strict:
+            return Reason(p, "given", strict=strict)
+    return None
+
+
+def _certain(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
+    found = _at_once(ring, p, strict)
+    if found:
+        return found
+    return (
+        _by_factors(ring, p, strict, deep)
+        or _by_squares(ring, p, strict)
+        or _by_root(ring, p, strict, deep)
+        or (_by_facts(ring, p, strict, deep) if deep > 0 else None)
+    )
+
+
+def term_sign(ring: Ring, powers: tuple[int, ...]) -> int:
+    """Return what is known of the sign of a monomial."""
+    made = POSITIVE
+    for i, e in enumerate(powers):
+        if e:
+            sign = ring.signs.get(i, REAL)
+            made = min(made, max(sign, NONNEGATIVE) if e % 2 == 0 else sign)
+    return made
+
+
+def by_terms(ring: Ring, p: Any, strict: bool) -> bool:
+    """Whether every term is not negative (and one is positive, if strict)."""
+    ring.spend(len(p))
+    coefficients = p.coeffs()
+    if any(c < 0 for c in coefficients):
+        return False
+    signs = [term_sign(ring, m) for m in p.monoms()]
+    return REAL not in signs and (not strict or POSITIVE in signs)
+
+
+def _by_factors(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
+    if deep <= 0:
+        return None
+    scale, factors = factored(ring, p)
+    if len(factors) == 1 and factors[0][1] == 1:
+        return None
+    parts = []
+    for f, e in factors:
+        if e % 2 == 0 and not strict:
+            continue
+        sign = signed(ring, f, strict, deep - 1)
+        if not sign:
+            return None
+        found = certain(ring, sign * f, strict, deep - 1)
+        parts += [found] if found else []
+        scale *= fmpq(sign) ** (e % 2)
+    if scale <= 0:
+        return None
+    how = "a product of these, times squares"
+    return Reason(p, how, tuple(parts), strict=strict)
+
+
+def _by_squares(ring: Ring, p: Any, strict: bool) -> Reason | None:
+    if len(p) > MOST_SQUARED:
+        return None
+    rest = p
+    if strict:  # what is certainly positive is set aside
+        for powers, c in p.terms():
+            if c > 0 and term_sign(ring, powers) is POSITIVE:
+                rest = p - ring.context.from_dict({powers: c})
+                break
+        else:
+            return None
+    found = as_squares(ring, rest)
+    if found is None:
+        return None
+    how = "a sum of squares" + (" and a positive term" if strict else "")
+    return Reason(p, how, squares=found, strict=strict)
+
+
+def _by_root(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
+    """a + b s with s = sqrt(r): a >= 0 and b >= 0; or one of them, and its square is larger."""
+    if deep <= 0:
+        return None
+    for i in reversed(ring.used(p)):
+        if ring.signs.get(i, REAL) is REAL or i not in ring.squares or p.degrees()[i] > 1:
+            continue
+        r, s = ring.squares[i], ring.gens[i]
+        b = p.derivative(i)
+        a = p - b * s
+        if a.is_zero():
+            continue
+        first, second = certain(ring, a, False, deep - 1), certain(ring, b, False, deep - 1)
+        if first and second and not strict:
+            return Reason(p, f"both parts beside {ring.names[i]}", (first, second))
+        if first and second and strict and certain(ring, a, True, deep - 1):
+            return Reason(p, "the first part is positive", (first, second), strict=True)
+        squared = ring.times(a, a) - ring.times(ring.times(b, b), r)
+        if first:
+            gap = certain(ring, squared, strict, deep - 1)
+            if gap:
+                how = f"the part without {ring.names[i]} is not negative and has the larger square"
+                return Reason(p, how, (first, gap), strict=strict)
+        if second:
+            gap = certain(ring, -squared, strict, deep - 1)
+            if gap:
+                how = f"the part with {ring.names[i]} is not negative and has the larger square"
+                return Reason(p, how, (second, gap), strict=strict)
+    return None
+
+
+def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
+    """Take away a fact times what is not negative, so that a negative term goes."""
+    if len(p) > MOST_HELPED:
+        return None
+    mine = set(ring.used(p))
+    negative = [(m, c) for m, c in p.terms() if c < 0 or term_sign(ring, m) is REAL]
+    for f, positive in list(ring.facts.values()):
+        its = set(ring.used(f))
+        if not its & mine or len(its - mine) > 1:
+            continue
+        for powers, c in f.terms():
+            for m, d in negative[:1]:  # one after the other
+                if (c < 0) != (d < 0) or any(a < b for a, b in zip(m, powers, strict=True)):
+                    continue
+                over = tuple(a - b for a, b in zip(m, powers, strict=True))
+                sign = term_sign(ring, over)
+                if sign is REAL:
+                    continue
+                rest = p - ring.context.from_dict({over: fmpq(d) / c}) * f
+                if len(rest) > len(p) + 2:
+                    continue
+                ring.spend(20 + len(p))
+                sure = strict and not (positive and sign is POSITIVE)
+                found = certain(ring, rest, sure, deep - 1)
+                if found:
+                    known = Reason(f, "given", strict=positive)
+                    return Reason(p, "a multiple of the first, and the second", (known, found),
+                                  strict=strict)  # fmt: skip
+    return None
+
+
+def open_factors(ring: Ring, p: Any) -> tuple[int, Any]:
+    """Return p's sign (1 or -1) times the product of those factors whose sign is not known.
+
+    It is zero only where p is. Factors that are squares stay once.
+    """
+    scale, factors = factored(ring, p)
+    sign = 1 if scale > 0 else -1
+    rest = ring.constant(1)
+    for f, e in factors:
+        known = signed(ring, f, strict=True)
+        if known:
+            sign *= known**e
+            continue
+        rest = rest * f ** (2 - e % 2)
+    return sign, rest
+
