@@ -63,9 +63,9 @@ def _check_versions(jax_version: str, nt_version: str | None) -> None:
             " installed; install a supported one."
         )
     if nt_version != _RELEASE:
-        found = "none is installed" if nt_version is None else f"{nt_version} is installed"
+        there = "none" if nt_version is None else nt_version
         raise UnsupportedVersion(
-            f"theorykit.kernels.tangents needs neural-tangents {_RELEASE}, but {found}; "
+            f"theorykit.kernels.tangents needs neural-tangents {_RELEASE}, but {there} is installed; "
             "pip install 'theorykit[tangents]', or without tensorflow as docs/install.md says."
         )
 

@@ -43,17 +43,17 @@ def holds():
 @claim("my.killed")
 def killed():
     """The process is killed."""
-    return over(lambda n: os.kill(os.getpid(), signal.SIGKILL))
+    return over(lambda n: os.kill(os.getpid(), signal.SIGKILL) or n)
 
 @claim("my.large")
 def large():
     """More memory than there may be."""
-    return over(lambda n: np.ones(10**12).sum() > 0)
+    return over(lambda n: np.ones(10**12).sum() > n)
 
 @claim("my.endless")
 def endless():
     """It hangs."""
-    return over(lambda n: time.sleep(1000))
+    return over(lambda n: time.sleep(1000) or n)
 '''
 
 

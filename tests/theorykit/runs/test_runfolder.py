@@ -55,9 +55,7 @@ def test_a_full_disk_is_a_sentence_with_the_file(tmp_path):
         folder.append(result("a"), "f")
         with open("/dev/full", "w") as full:
             folder._out, whole = full, folder._out
-            with pytest.raises(
-                ValueError, match=r"result of b cannot be written to .*jsonl: No sp"
-            ):
+            with pytest.raises(ValueError, match=r"cannot be written \(No space left"):
                 folder.append(result("b"), "f")
             assert folder.result("b", "f") is None
             folder.close()
