@@ -103,7 +103,7 @@ class Calls:
         asked: Future = Future()
         self._open.add(asked)
         family = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
-        id, wide = str(next(self._numbers)), bool(jax.config.jax_enable_x64)
+        id, wide = str(next(self._numbers)), _wide()
         call = Call(id=id, family=family, data=data, sources=sources, wide=wide)
         self._place.begin([call], lambda id, event: _settle(asked, event))
         try:
@@ -122,7 +122,7 @@ class Calls:
         their end, so that what they keep is kept, and then its exception is raised.
         """
         points = list(points)
-        wide = jax.config.jax_enable_x64  # of this thread
+        wide = _wide()
 
         def one(*point: Any) -> Any:
             with jax.enable_x64(wide):
@@ -162,6 +162,11 @@ class Calls:
             return function(*args)
 
 
+def _wide() -> bool:
+    """Return whether JAX computes in 64 bits in this thread."""
+    return jax.dtypes.canonicalize_dtype(float).itemsize == 8
+
+
 def _settle(asked: Future, event: Any) -> None:
     """Hand an answer to whoever waits for it, unless nobody does any more."""
     with contextlib.suppress(InvalidStateError):
@@ -193,17 +198,17 @@ class Call(Task):
                     f"{package} is not the same code in the process that does the work: it was "
                     "edited since, or another version is installed there."
                 )
-        try:
-            function, args = pickle.loads(self.data)
-        except Exception as error:
-            raise Mismatch(f"the process that does the work cannot do it: {error}.") from None
-        try:
-            with jax.enable_x64(self.wide):
+        with jax.enable_x64(self.wide):  # arrays are unpickled by it, too
+            try:
+                function, args = pickle.loads(self.data)
+            except Exception as error:
+                raise Mismatch(f"the process that does the work cannot do it: {error}.") from None
+            try:
                 return True, pickle.dumps(function(*args))
-        except MemoryError:
-            raise
-        except Exception as error:
-            return False, _portable(error)
+            except MemoryError:
+                raise
+            except Exception as error:
+                return False, _portable(error)
 
 
 def _portable(error: Exception) -> bytes:

@@ -95,8 +95,9 @@ def test_what_is_trained_elsewhere_is_what_is_trained_here(widths, tmp_path):
     assert away.json() == here.json()
     assert written(tmp_path / "away") == written(tmp_path / "here")
     assert steps(tmp_path / "away")[-1] == steps(tmp_path / "here")[-1] == "6"
-    assert executor.taken == 2 * (3 + 1)  # a task for each chunk, and one to judge
-    assert sorted(said) == [f"width_{w}: step {n} of 6" for w in (4, 8) for n in (2, 4)]
+    # The first leg has two chunks, since one is sent ahead; then come another and the measurement.
+    assert executor.taken == 2 * (2 + 1)
+    assert sorted(said) == [f"width_{w}: step 4 of 6" for w in (4, 8)]
     # Either goes on with what the other left.
     with Counting() as executor:
         again = widths.run(Setting(folder=tmp_path / "here"), executor=executor)
@@ -113,7 +114,7 @@ def test_a_run_whose_workers_go_goes_on_where_it_was(widths, tmp_path):
     with Counting() as executor:
         found = widths.run(Setting(folder=tmp_path / "run"), executor=executor)
     assert found.json() == whole.json()
-    assert executor.taken <= 8 - 2  # of three tasks, at most one was lost
+    assert executor.taken < 6  # what the three tasks had done was kept
     with pytest.raises(ValueError, match="seed 0, this one has seed 1"):
         widths.run(Setting(seed=1, folder=tmp_path / "run"), executor=executor)
 
@@ -124,7 +125,7 @@ def test_seeds_are_tasks_where_they_train_apart(widths, tmp_path):
     with Counting() as executor:
         away = run("away", executor=executor)
     assert away.json() == here.json()
-    assert executor.taken == 2 * (2 * 3 + 1)
+    assert executor.taken == 2 * (2 * 2 + 1)
     assert (tmp_path / "away" / "width_4" / "seeds_2_to_2" / "checkpoints").is_dir()
     all_together = widths.run(Setting())
     assert np.allclose(here.numbers["waves"], all_together.numbers["waves"], rtol=1e-4)
@@ -163,9 +164,9 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(widths, tmp_path, monkeyp
 
 
 def test_a_training_that_diverges_says_so_from_elsewhere():
-    x = np.ones((3, 2, 1), np.float32)
+    x = np.ones((3, 2, 1))
     plan = Plan(
-        OnData(x, 1e20 * x, each=True), linear, Adam(1e38), steps=4, every=1, seeds=3,
+        OnData(x, 1e200 * x, each=True), linear, Adam(1e38), steps=4, every=1, seeds=3,
     )  # fmt: skip
     made = Experiment("p", "n", "", "", lambda setting: plan.train(setting))
     with Counting() as executor, pytest.raises(Diverged) as caught:

@@ -33,7 +33,7 @@ def error(fit):
 
 def at(width, setting):
     make = functools.partial(Waves, width)
-    plan = Plan(OnData(X, X**2, minibatch=4), make, Adam(1e-2), steps=80, every=4, seeds=2)
+    plan = Plan(OnData(X, X**2, minibatch=4), make, Adam(1e-2), steps=240, every=4, seeds=2)
     return setting.call(error, plan.train(setting, f"width_{width}"))
 
 @reproduces("slurm", "widths", ref="Fig. 1")
@@ -111,7 +111,7 @@ def test_a_sweep_is_cancelled_and_goes_on_to_the_same_numbers(sweep, tmp_path):
     assert not queue()
     first = sweep("away", ON)
     until(first, "2 jobs are submitted to Slurm")
-    until(first, "step 8 of 80")
+    until(first, "step 8 of 240")
     assert len(queue()) == 2
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=240)
@@ -122,7 +122,7 @@ def test_a_sweep_is_cancelled_and_goes_on_to_the_same_numbers(sweep, tmp_path):
     assert max(kept) >= 8
 
     second = sweep("away", ON)
-    line = until(second, " of 80")
+    line = until(second, " of 240")
     assert int(line.split()[-3]) > 4  # no step is made twice
     subprocess.run(["scancel", queue()[0]], check=True)  # a job that is lost
     said = second.communicate(timeout=500)[1]

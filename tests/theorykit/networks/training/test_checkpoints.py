@@ -181,3 +181,28 @@ def test_interrupted_from_the_keyboard(tmp_path):
     assert child.returncode != 0
     assert 0 < max(kept(folder)) < LONG["steps"]
     assert json.loads((folder / "config.json").read_text())["steps"] == LONG["steps"]
+
+
+def test_a_fit_whose_time_is_over_says_so_and_goes_on_bit_for_bit(tmp_path):
+    whole = small(steps=10, every=2)
+    steps = []
+    for _ in range(10):
+        try:
+            found = small(steps=10, every=2, folder=tmp_path, seconds=0)
+        except training.Paused as paused:
+            steps.append(paused.step)
+            assert max(kept(tmp_path)) == paused.step  # with a checkpoint, even if one was written
+        else:
+            break
+    assert steps == [4, 8]  # a chunk, and the one that was sent ahead
+    assert equal(found, whole)
+    assert equal(small(steps=10, every=2, folder=tmp_path, seconds=1e9), whole)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(dict(seconds=1.0), "goes with a folder"), (dict(seconds=-1.0), "seconds is a finite number")],
+)
+def test_time_without_a_folder_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        small(**wrong)
