@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike
 
 from theorykit.common.binary import halving, leading
+from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
 
@@ -40,6 +41,7 @@ class Activation(Protocol):
 def _wide(dual: Callable) -> Callable:
     """Return a dual function of any real numbers, from one of arrays in float32 or wider."""
 
+    @highest
     @functools.wraps(dual)
     def call(self, k11, k12, k22):
         wide, dtype = widened("variances and covariances", k11, k12, k22)

@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
+from theorykit.common.precision import highest
+
 
 class Tokens(NamedTuple):
     """What enters an attention layer, for one pair of inputs.
@@ -69,6 +71,7 @@ class Softmax:
         total = jnp.sum(e, -1, keepdims=True)
         return e / jnp.where(total > 0, total, 1.0)
 
+    @highest
     def step(self, a1, a2, tokens, scale2, ntk):
         """One attention layer for a pair of inputs, averaged over N draws of the weights.
 
@@ -153,6 +156,7 @@ class Identity:
         """Return 1 where a row may see a token, else 0."""
         return jnp.broadcast_to(allowed, scores.shape).astype(scores.dtype)
 
+    @highest
     def step(self, a1, a2, tokens, scale2, ntk):
         """As `Softmax.step`, exactly: Q(V)_ab is the sum of S_ce V_ce over visible c, e."""
         a1, a2 = a1[:, 0], a2[:, 0]

@@ -17,6 +17,7 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
 from theorykit.common.arguments import as_floating
+from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import computed, widened
 
@@ -25,6 +26,7 @@ MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
 
 
+@highest
 def factor(
     sigma: Float[Array | np.ndarray, "n n"], rank: int | None = None
 ) -> tuple[Float[Array, "n rank"], Float[Array, ""]]:
@@ -139,6 +141,7 @@ def blocks(
     return lambda b: kept[b]
 
 
+@highest
 def conditional(
     s11: Float[Array | np.ndarray, "tokens tokens"],
     s12: Float[Array | np.ndarray, "tokens tokens"],

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, shown, size
+from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import computed, known, wanted
 from theorykit.kernels.result import Kernel
@@ -19,6 +20,7 @@ from theorykit.kernels.result import Kernel
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
 
 
+@highest
 def empirical(
     network: Any,
     x1: Shaped[ArrayLike, "inputs1 ..."],
@@ -55,7 +57,9 @@ def empirical(
     **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which parameters and
     inputs make; products are summed in float32 at least. Other output axes follow their input:
     (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a dictionary
-    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`.
+    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`. The network's
+    own products have the full precision of their dtype too, where it states no other: TensorFloat-32
+    or bfloat16 inside would be an error of the kernel.
 
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
     block below 1, unknown names, a group that is no string.

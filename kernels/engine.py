@@ -249,7 +249,7 @@ def _report(kernel: Kernel, rare: Any, net: Any) -> None:
             f"scores are nearly tied, of which about {seen:.2g} were seen in all: {count:.0f} of "
             f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -9,12 +9,14 @@ from jaxtyping import PyTree
 
 from theorykit.common.arguments import as_array, shown, size
 from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
 from theorykit.kernels.inputs import floating, known, wanted
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
 
 
+@highest
 def monte_carlo(
     network: tuple[Callable, ...],
     x1: PyTree,

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array
+from theorykit.common.precision import highest
 from theorykit.kernels.inputs import known, number
 from theorykit.kernels.systems import finite, result_dtype, system
 
@@ -66,6 +67,7 @@ def _solve(k, y, k_test, noise, jitter, name):
     return k_test, inverse(y), inverse, condition
 
 
+@highest
 def ridge(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],
@@ -95,6 +97,7 @@ def ridge(
     return _returned(dtype, cross @ alpha, None, alpha, jitter, condition)
 
 
+@highest
 def gp_posterior(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Activation
 from theorykit.kernels.attention import Attention, Tokens, mechanism
@@ -110,6 +111,7 @@ def steepness(
     return jnp.abs(jax.lax.stop_gradient(scale)) * most
 
 
+@highest
 def scores(
     f: Float[Array, "inputs tokens rank"],
     f_rows: Float[Array, "inputs rows rank"],
@@ -136,6 +138,7 @@ def scores(
     return out.reshape(n, r_rows, draws, -1)
 
 
+@highest
 def attend(
     attention: str | Attention,
     nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],

@@ -9,6 +9,7 @@ from jaxtyping import ArrayLike, Bool, Real
 
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
 from theorykit.kernels.devices import home
@@ -88,6 +89,7 @@ class InfiniteTransformer:
         for name in SCALES:
             number(name, getattr(self, name))
 
+    @highest
     def __call__(
         self,
         x1: Real[ArrayLike, "inputs1 tokens1 features"],
@@ -172,6 +174,7 @@ class Joint(NamedTuple):
     test: Kernel
 
 
+@highest
 def joint(
     network: InfiniteTransformer,
     train: Real[ArrayLike, "train tokens1 features"],

@@ -1,0 +1,53 @@
+"""The precision of matrix products.
+
+A GPU multiplies float32 matrices with 10 bits of the mantissa (TensorFloat-32) unless told
+otherwise, a TPU with 7 (bfloat16), and no warning says so. JAX looks at the scope when it traces a
+product, and keeps what was traced in one scope apart from what was traced in another.
+"""
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+import jax
+
+from theorykit.common.arguments import one_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PRECISIONS = ("default", "high", "highest")
+
+
+def scope(precision: str | None) -> AbstractContextManager[Any]:
+    """Return a scope in which matrix products that state no precision have this one.
+
+    **Arguments:** `precision`: one of `PRECISIONS`, or None: what is in force outside.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    if precision is None:
+        return nullcontext()
+    return jax.default_matmul_precision(one_of("precision", precision, PRECISIONS))
+
+
+def in_force() -> str:
+    """Return the precision that products have here; "default of cpu" is that of the backend."""
+    set_here = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
+    stated = set_here is not None and set_here != "default"
+    return str(set_here) if stated else f"default of {jax.default_backend()}"
+
+
+def highest(function: Function) -> Function:
+    """Return a function whose products all have the full precision of their dtype.
+
+    That holds for functions of the caller that it calls, too, unless they state a precision
+    themselves. Derivative rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
+    """
+
+    @functools.wraps(function)
+    def scoped(*args: Any, **kwargs: Any) -> Any:
+        with scope("highest"):
+            return function(*args, **kwargs)
+
+    return scoped  # type: ignore[return-value]
