@@ -58,8 +58,7 @@ def empirical(
     inputs make; products are summed in float32 at least. Other output axes follow their input:
     (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a dictionary
     of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`. The network's
-    own products have the full precision of their dtype too, where it states no other: TensorFloat-32
-    or bfloat16 inside would be an error of the kernel.
+    own products have the full precision of their dtype too, where it states no other.
 
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
     block below 1, unknown names, a group that is no string.

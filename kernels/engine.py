@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common.devices import platform
 from theorykit.kernels import draws
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
 from theorykit.kernels.devices import varying
@@ -188,7 +189,7 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
 
     def one(r, tick):
         if traced or cost < AT_ONCE:
-            whole = _inside if traced or jax.default_backend() != "cpu" else _quick
+            whole = _inside if traced or platform() != "cpu" else _quick
             return tick(whole(net, x, mask, key, r, n1, each, form, positions))
         now = jnp.asarray(x), jnp.asarray(mask), jax.random.fold_in(key, r)
         return estimate(net, *now, n1, each, form, positions, tick)

@@ -10,6 +10,7 @@ from jaxtyping import PyTree
 from theorykit.common.arguments import as_array, shown, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import floating, known, wanted
 from theorykit.kernels.moments import Moments
 from theorykit.kernels.progress import bar
@@ -17,6 +18,7 @@ from theorykit.kernels.result import Kernel
 
 
 @highest
+@at_home
 def monte_carlo(
     network: tuple[Callable, ...],
     x1: PyTree,

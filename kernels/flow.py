@@ -10,6 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array, shown
 from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import floating, known, number
 from theorykit.kernels.systems import array, finite, result_dtype, system
 
@@ -53,6 +54,7 @@ def gradient_flow(
     nngp: Kernels,
 ) -> Ensemble: ...
 @highest
+@at_home
 def gradient_flow(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],

@@ -88,6 +88,11 @@ def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
 
 
 def _tokens(name: str, x: Any) -> Any:
+    if isinstance(x, jax.Array) and known(x) and not x.is_fully_addressable:
+        raise ValueError(
+            f"{name} lies partly in another process: give `kernels.gram` the same inputs in every "
+            "process, with mesh="
+        )
     x = as_array(name, x)
     if x.ndim != 3 or 0 in x.shape:
         raise ValueError(

@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array
 from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import known, number
 from theorykit.kernels.systems import finite, result_dtype, system
 
@@ -68,6 +69,7 @@ def _solve(k, y, k_test, noise, jitter, name):
 
 
 @highest
+@at_home
 def ridge(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],
@@ -98,6 +100,7 @@ def ridge(
 
 
 @highest
+@at_home
 def gp_posterior(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],

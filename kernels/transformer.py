@@ -12,7 +12,7 @@ from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Attention, mechanism
-from theorykit.kernels.devices import home
+from theorykit.kernels.devices import home, spread
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import lay_out, number, wanted
 from theorykit.kernels.plan import DRAWS, Plan
@@ -131,8 +131,9 @@ class InfiniteTransformer:
         - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
-        padded tokens), in the dtype of the inputs and on their device; computed in float32 at
-        least. Works under `jit`, `vmap`, `grad` and `shard_map`; values are then not checked.
+        padded tokens), in the dtype of the inputs; computed in float32 at least. They are on the
+        inputs' device, or spread over devices as the inputs are by their first axes. Works under
+        `jit`, `vmap`, `grad`, `pmap` and `shard_map`; values are then not checked.
 
         Where attention is so sharp that the NTK is carried by draws that are hardly ever seen, its
         standard error is infinite, and a warning says so.
@@ -159,7 +160,7 @@ class InfiniteTransformer:
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-        result = engine.run(self, inputs, key, plan, progress, home(x1, x2))
+        result = spread(engine.run(self, inputs, key, plan, progress, home(x1, x2)), x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
 

@@ -157,7 +157,8 @@ WITHOUT = {
     "template_derivative", "template_expansion",  # fractions
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
     "recursion.visible", "recursion.steepness", "recursion.fill", "attention.mechanism",
-    "activations.activation", "oracle.gaussian_points", "oracle.attention_step", "oracle.positive_semidefinite",
+    "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
+    "oracle.positive_semidefinite",
 }  # fmt: skip
 """Public functions that make no product of floating-point arrays on the device."""
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import jax
 
 from theorykit.common.arguments import one_of
+from theorykit.common.devices import platform
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +36,7 @@ def in_force() -> str:
     """Return the precision that products have here; "default of cpu" is that of the backend."""
     set_here = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
     stated = set_here is not None and set_here != "default"
-    return str(set_here) if stated else f"default of {jax.default_backend()}"
+    return str(set_here) if stated else f"default of {platform()}"
 
 
 def highest(function: Function) -> Function:

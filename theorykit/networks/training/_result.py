@@ -29,8 +29,8 @@ class Fit:
     """Trained networks.
 
     **Fields:** `history`; `state`: the arrays of all seeds; `seconds`; `graph`: what
-    `flax.nnx.merge` needs to make a network of one seed's arrays; `precision`: of matrix products, as
-    it was set, or "default of gpu" (or another backend) where nobody set one.
+    `flax.nnx.merge` needs to make a network of one seed's arrays; `precision`: of matrix products,
+    as it was set, or "default of gpu" (or another backend) where nobody set one.
     """
 
     history: History
