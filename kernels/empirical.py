@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 from theorykit.common.arguments import as_array, function, one_of, shown, size
 from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
-from theorykit.kernels.inputs import computed, known, wanted
+from theorykit.kernels.inputs import computed, known, together, wanted
 from theorykit.kernels.result import Kernel
 
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
@@ -151,7 +151,7 @@ def _kernels(network, names, get, outputs, block, weights, rest, x1, x2=None):
     sides = [x1] if x2 is None else [x1, x2]
     shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]
     axes = [s.shape[:-1] for s in (shapes[0], shapes[-1])]
-    traced, dtype = shapes[0].shape[-1], jnp.result_type(*shapes)
+    traced, dtype = shapes[0].shape[-1], together(*shapes)
     shape = (len(x1), *axes[0], len(sides[-1]), *axes[1])
     nngp = ntk = None
     if "nngp" in get:

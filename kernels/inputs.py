@@ -61,16 +61,25 @@ class Inputs(NamedTuple):
     dtype: Any
 
 
+def together(*arrays: Any) -> Any:
+    """Return the dtype that arrays or dtypes have together, by JAX's table.
+
+    What is cast to it is cast by name, so that it stands where JAX is told to cast nothing unasked.
+    """
+    with jax.numpy_dtype_promotion("standard"):
+        return jnp.result_type(*arrays)
+
+
 def floating(*arrays: Any) -> Any:
     """Return the floating dtype that arrays have together: JAX's default one for integers."""
-    found = jnp.result_type(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
+    found = together(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
     kept = jnp.issubdtype(found, jnp.floating)
     return found if kept else jax.dtypes.canonicalize_dtype(float)
 
 
 def computed(dtype: Any) -> Any:
     """Return the dtype that a floating one is computed in: float32 at least."""
-    return jnp.promote_types(dtype, jnp.float32)
+    return together(dtype, jnp.float32)
 
 
 def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
@@ -79,7 +88,7 @@ def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
     **Raises:** `ValueError` for complex numbers.
     """
     given = [jnp.asarray(a) for a in arrays]
-    dtype = jnp.result_type(*given)  # a number without a dtype of its own takes that of the others
+    dtype = together(*given)  # a number without a dtype of its own takes that of the others
     if jnp.issubdtype(dtype, jnp.complexfloating):
         raise ValueError(f"{what} are real numbers, got {dtype}")
     if not jnp.issubdtype(dtype, jnp.floating):
