@@ -108,7 +108,7 @@ def normals(
         raise ValueError(f"sampler is one of {', '.join(map(repr, SAMPLERS))}, got {sampler!r}")
     draws, dimension = shape[0], int(np.prod(shape[1:]))
     shift = jax.random.bits(key, (dimension,), jnp.uint32)
-    bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift
+    bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift[None]
     # Midpoints of cells that the dtype can resolve: never 0 or 1.
     wide = computed(dtype)
     keep = min(32, jnp.finfo(wide).nmant)

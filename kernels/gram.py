@@ -120,7 +120,7 @@ def gram(
         run = jax.jit(run, static_argnames="whole")
         values = _in_memory(run, how.names(exact), inputs, key, progress)
         whole = lambda array, rows, columns: array[slice(*rows), slice(*columns)]
-    return _result(values, whole, how, exact, [len(p) for p in inputs.parts])
+    return _result(values, whole, how, exact, [p.shape[0] for p in inputs.parts])
 
 
 def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:

@@ -82,7 +82,7 @@ def visible(
     """
     t = mask.shape[-1]
     allowed = jnp.asarray(mask[:, :, None] & mask[:, None, :])
-    return allowed & jnp.tril(jnp.ones((t, t), bool)) if causal else allowed
+    return allowed & jnp.tril(jnp.ones((t, t), bool))[None] if causal else allowed
 
 
 def steepness(

@@ -60,7 +60,8 @@ class Stored:
         return f"Stored(shape={self.shape}, dtype={self.dtype})"
 
     def __getitem__(self, at: Any) -> Float[np.ndarray, "..."]:
-        rows, columns = (*at, slice(None)) if not isinstance(at, tuple) else (*at, slice(None))[:2]
+        both = at if isinstance(at, tuple) else (at,)
+        rows, columns = (*both, slice(None), slice(None))[:2]
         if not isinstance(rows, slice) or not isinstance(columns, slice):
             raise ValueError(f"a stored matrix is read by slices, k[a:b, c:d], got {shown(at)}")
         (r0, r1, dr), (c0, c1, dc) = rows.indices(self.shape[0]), columns.indices(self.shape[1])
@@ -181,7 +182,7 @@ def _facts(network: Any, how: How, inputs: Set, key: Any, run: Block) -> dict[st
         "network": re.sub(r" at 0x[0-9a-f]+", "", repr(network)),
         "key": None if key is None else np.asarray(jax.random.key_data(key)).tolist(),
         "options": how._asdict(),
-        "inputs": [len(part) for part in inputs.parts],
+        "inputs": [part.shape[0] for part in inputs.parts],
         "tile": n,
         "dtype": str(np.dtype(inputs.dtype)),
         "values of the inputs": _content(inputs),
@@ -235,8 +236,12 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
     return {name: group[name] if name in group else make(name) for name in names}
 
 
+def _free(path: Path) -> int:
+    return shutil.disk_usage(path).free
+
+
 def _check_room(path: Path, needed: float) -> None:
-    free = shutil.disk_usage(path).free
+    free = _free(path)
     if needed + SPARE > free:
         raise ValueError(
             f"the tiles take {needed / 2**20:,.0f} MiB, and {path} has {free / 2**20:,.0f} MiB left"

@@ -39,7 +39,7 @@ class Set(NamedTuple):
     @property
     def count(self) -> int:
         """How many inputs there are."""
-        return sum(len(part) for part in self.parts)
+        return sum(part.shape[0] for part in self.parts)
 
     @property
     def tiles(self) -> int:
@@ -56,10 +56,11 @@ class Set(NamedTuple):
         found, before = [], 0
         for part, mask in zip(self.parts, self.masks, strict=True):
             here = slice(max(start - before, 0), max(stop - before, 0))
-            before += len(part)
+            first = before + here.start
+            before += part.shape[0]
             x = np.asarray(part[here], computed(self.dtype))
             real = np.ones(x.shape[:2], bool) if mask is None else np.asarray(mask[here])
-            _check_values(x, real, before - len(part) + here.start)
+            _check_values(x, real, first)
             short = self.tokens - x.shape[1]
             x = np.pad(np.where(real[..., None], x, 0), ((0, 0), (0, short), (0, 0)))
             found.append((x, np.pad(real, ((0, 0), (0, short)))))

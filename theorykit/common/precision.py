@@ -40,15 +40,21 @@ def in_force() -> str:
 
 
 def highest(function: Function) -> Function:
-    """Return a function whose products all have the full precision of their dtype.
+    """Return a function that computes as it was written, however the caller has set JAX.
 
-    That holds for functions of the caller that it calls, too, unless they state a precision
-    themselves. Derivative rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
+    Its products have the full precision of their dtype, and ranks and dtypes are promoted as JAX
+    promotes them by default, also where the caller forbids that in code of their own. That holds
+    for functions of the caller that it calls, too, unless they state a precision themselves.
+    Derivative rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
     """
 
     @functools.wraps(function)
     def scoped(*args: Any, **kwargs: Any) -> Any:
-        with scope("highest"):
+        with (
+            scope("highest"),
+            jax.numpy_rank_promotion("allow"),
+            jax.numpy_dtype_promotion("standard"),
+        ):
             return function(*args, **kwargs)
 
     return scoped  # type: ignore[return-value]

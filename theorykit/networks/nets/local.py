@@ -61,9 +61,9 @@ class Layer(nnx.Module):
         back = jnp.arange(start, T)[:, None] - jnp.arange(T)[None, :]
         if self.reach is not None:
             near = (back >= 0) & (back <= self.reach)
-            phi = jnp.where(near, self.phi[...][:, jnp.clip(back, 0, self.reach)], 0.0)
-            a = a + jnp.log(jnp.arange(start, T) + 1.0)[:, None] * phi
-        return jax.nn.softmax(a, -1, where=back >= 0)
+            phi = jnp.where(near[None], self.phi[...][:, jnp.clip(back, 0, self.reach)], 0.0)
+            a = a + jnp.log(jnp.arange(start, T) + 1.0)[None, :, None] * phi
+        return jax.nn.softmax(a, -1, where=back[None] >= 0)
 
     def __call__(
         self, y: Float[Array, "tokens width"], start: int = 0
@@ -71,7 +71,7 @@ class Layer(nnx.Module):
         """Return the tokens from place `start` on after the layer."""
         v = jnp.einsum("td,hde->hte", y, self.value.effective())
         y = y[start:] + jnp.einsum("hac,hcd->ad", self.weights(y, start), v)
-        h = y @ self.expand.effective() + self.expand_bias[...]
+        h = y @ self.expand.effective() + self.expand_bias[...][None]
         return y + ACTIVATIONS[self.options.activation](h) @ self.linear.effective()
 
 

@@ -107,10 +107,11 @@ class Attention(nnx.Module):
         )
         scores = jnp.einsum("hae,hce->hac", q, k)
         if options.scalars is not None:
-            scores = scores + self.a[...][:, None, None] * (z @ z.T)
+            scores = scores + self.a[...][:, None, None] * (z @ z.T)[None]
         scores = scale * scores
+        visible = None if visible is None else visible[None]
         if options.log_length:
-            seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
+            seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[..., None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
         if options.attention == "identity":
             return scores if visible is None else jnp.where(visible, scores, 0.0)
@@ -126,7 +127,7 @@ def rotate(
 ) -> Float[Array, "heads tokens size"]:
     """Turn pairs of entries by the angles of their position, one for each pair."""
     first, second = jnp.split(x, 2, -1)
-    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+    cos, sin = (f(angles).astype(x.dtype)[None] for f in (jnp.cos, jnp.sin))
     return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
 
 
@@ -158,10 +159,10 @@ class Block(nnx.Module):
             return z
         h = norm(z)
         if options.mlp == "two":
-            h = h @ self.expand.effective() + self.expand_bias[...]
+            h = h @ self.expand.effective() + self.expand_bias[...][None]
         h = options.sigma_w * ACTIVATIONS[options.activation](h) @ self.linear.effective()
         scale = options.sigma_b if options.parameterisation == "ntk" else 1.0
-        return skip(z, h + scale * self.bias[...])
+        return skip(z, h + scale * self.bias[...][None])
 
 
 class Transformer(nnx.Module):
@@ -399,7 +400,7 @@ class Transformer(nnx.Module):
             return None
         half = self.options.head_size // 2
         frequencies = 10_000.0 ** (-jnp.arange(half) / half)
-        return (offset + jnp.arange(t))[:, None] * frequencies
+        return (offset + jnp.arange(t))[:, None] * frequencies[None]
 
     def visible(self, t: int, mask: Mask | None) -> Visible | None:
         """Return which token sees which, or None if all see all."""
@@ -451,9 +452,10 @@ class Transformer(nnx.Module):
         out = self.read(z)
         if mask is None:
             return out.mean(0) if self.readout == "mean" else out
+        real = mask[:, None].astype(out.dtype)
         if self.readout == "mean":
-            return jnp.sum(out * mask[:, None], 0) / jnp.sum(mask)
-        return out * mask[:, None]
+            return jnp.sum(out * real, 0) / jnp.sum(mask).astype(out.dtype)
+        return out * real
 
     def parameters(self) -> int:
         """Return how many numbers are trained."""
