@@ -12,8 +12,8 @@ For whoever has a GPU or a TPU. It runs on JAX's default device, and names it.
   in turn.
 - Finite networks against their kernel: the bias of the NTK at each width.
 
-A part begins only while a quarter of the time is left. `--small` is the same at sizes for a CPU, to see that
-it runs; its numbers say nothing.
+A part begins only while a quarter of the time is left. `--small` is the same at sizes for a CPU, to
+see that it runs; its numbers say nothing.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp

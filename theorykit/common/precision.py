@@ -39,22 +39,32 @@ def in_force() -> str:
     return str(set_here) if stated else f"default of {platform()}"
 
 
-def highest(function: Function) -> Function:
-    """Return a function that computes as it was written, however the caller has set JAX.
+def promoting(function: Function) -> Function:
+    """Return a function in which ranks and dtypes are promoted as JAX promotes them by default.
 
-    Its products have the full precision of their dtype, and ranks and dtypes are promoted as JAX
-    promotes them by default, also where the caller forbids that in code of their own. That holds
-    for functions of the caller that it calls, too, unless they state a precision themselves.
-    Derivative rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
+    So it runs where the caller has JAX refuse that, to find mistakes in code of their own.
     """
 
     @functools.wraps(function)
     def scoped(*args: Any, **kwargs: Any) -> Any:
-        with (
-            scope("highest"),
-            jax.numpy_rank_promotion("allow"),
-            jax.numpy_dtype_promotion("standard"),
-        ):
+        with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
             return function(*args, **kwargs)
 
+    return scoped  # type: ignore[return-value]
+
+
+def highest(function: Function) -> Function:
+    """Return a function that computes as it was written, however the caller has set JAX.
+
+    Its products have the full precision of their dtype, and it is `promoting`. That holds for
+    functions of the caller that it calls, too, unless they state a precision themselves. Derivative
+    rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
+    """
+
+    @functools.wraps(function)
+    def scoped(*args: Any, **kwargs: Any) -> Any:
+        with scope("highest"):
+            return promoted(*args, **kwargs)
+
+    promoted = promoting(function)
     return scoped  # type: ignore[return-value]

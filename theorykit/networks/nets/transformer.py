@@ -11,6 +11,7 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Integer, Num
 
 from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, shown, size, whole
+from theorykit.common.precision import promoting
 from theorykit.networks.nets.scales import (
     ACTIVATIONS,
     NORMS,
@@ -107,11 +108,10 @@ class Attention(nnx.Module):
         )
         scores = jnp.einsum("hae,hce->hac", q, k)
         if options.scalars is not None:
-            scores = scores + self.a[...][:, None, None] * (z @ z.T)[None]
+            scores = scores + self.a[...][:, None, None] * (z @ z.T)
         scores = scale * scores
-        visible = None if visible is None else visible[None]
         if options.log_length:
-            seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[..., None]
+            seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
         if options.attention == "identity":
             return scores if visible is None else jnp.where(visible, scores, 0.0)
@@ -127,7 +127,7 @@ def rotate(
 ) -> Float[Array, "heads tokens size"]:
     """Turn pairs of entries by the angles of their position, one for each pair."""
     first, second = jnp.split(x, 2, -1)
-    cos, sin = (f(angles).astype(x.dtype)[None] for f in (jnp.cos, jnp.sin))
+    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
     return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
 
 
@@ -159,10 +159,10 @@ class Block(nnx.Module):
             return z
         h = norm(z)
         if options.mlp == "two":
-            h = h @ self.expand.effective() + self.expand_bias[...][None]
+            h = h @ self.expand.effective() + self.expand_bias[...]
         h = options.sigma_w * ACTIVATIONS[options.activation](h) @ self.linear.effective()
         scale = options.sigma_b if options.parameterisation == "ntk" else 1.0
-        return skip(z, h + scale * self.bias[...][None])
+        return skip(z, h + scale * self.bias[...])
 
 
 class Transformer(nnx.Module):
@@ -334,6 +334,7 @@ class Transformer(nnx.Module):
         """Whether positions are a table of weights."""
         return self.positions is not None and not isinstance(self.positions, str)
 
+    @promoting
     def embed(self, x: Input, offset: Offset = 0) -> Tokens:
         """Return the tokens of one input, positions included."""
         x = self._checked(x, offset)
@@ -394,14 +395,16 @@ class Transformer(nnx.Module):
             )
         return mask
 
+    @promoting
     def rotation(self, t: int, offset: Offset = 0) -> Angles | None:
         """Return the angles of rotary positions, one for each pair of a head's entries, or None."""
         if self.positions != "rotary":
             return None
         half = self.options.head_size // 2
         frequencies = 10_000.0 ** (-jnp.arange(half) / half)
-        return (offset + jnp.arange(t))[:, None] * frequencies[None]
+        return (offset + jnp.arange(t))[:, None] * frequencies
 
+    @promoting
     def visible(self, t: int, mask: Mask | None) -> Visible | None:
         """Return which token sees which, or None if all see all."""
         seen = None if mask is None else mask[:, None] & mask[None, :]
@@ -410,6 +413,7 @@ class Transformer(nnx.Module):
             seen = before if seen is None else seen & before
         return seen
 
+    @promoting
     def hidden(self, x: Input, mask: Mask | None = None, offset: Offset = 0) -> Tokens:
         """Return the tokens before the readout, for one input (T, d) or (T,) ids."""
         z = self.embed(x, offset)
@@ -419,6 +423,7 @@ class Transformer(nnx.Module):
             z = block(z, visible, rotation)
         return NORMS[self.options.norm](z) if self.final_norm else z
 
+    @promoting
     def attention_weights(
         self, x: Input, mask: Mask | None = None
     ) -> list[Float[Array, "heads tokens tokens"]]:
@@ -431,12 +436,14 @@ class Transformer(nnx.Module):
             z = block(z, visible, rotation)
         return found
 
+    @promoting
     def read(self, z: Float[Array, "*tokens width"]) -> Float[Array, "*tokens outputs"]:
         """Return the readout of each token."""
         if self.tied:
             return z @ self.embedding.effective().T / math.sqrt(self.width)
         return z @ self.head.effective()
 
+    @promoting
     def __call__(
         self, x: Input, mask: Mask | None = None, offset: Offset = 0
     ) -> Float[Array, "*tokens outputs"]:
@@ -452,10 +459,9 @@ class Transformer(nnx.Module):
         out = self.read(z)
         if mask is None:
             return out.mean(0) if self.readout == "mean" else out
-        real = mask[:, None].astype(out.dtype)
         if self.readout == "mean":
-            return jnp.sum(out * real, 0) / jnp.sum(mask).astype(out.dtype)
-        return out * real
+            return jnp.sum(out * mask[:, None], 0) / jnp.sum(mask)
+        return out * mask[:, None]
 
     def parameters(self) -> int:
         """Return how many numbers are trained."""
