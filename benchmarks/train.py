@@ -127,18 +127,20 @@ def torch_steps(at: argparse.Namespace) -> Callable[[int], float]:
         def forward(self, x):
             return self.head(self.norm(self.blocks(self.embedding(x) + self.positions)))
 
-    model = Network()
+    device = torch.device(at.torch_device)
+    model = Network().to(device)
     adam = torch.optim.Adam(model.parameters(), lr=1e-3)
 
     def run(steps: int) -> float:
         begun = time.perf_counter()
         for _ in range(steps):
-            x = torch.randint(VOCABULARY, (at.batch, at.length))
+            x = torch.randint(VOCABULARY, (at.batch, at.length), device=device)
             y = (x + x.roll(1, 1)) % VOCABULARY
             loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
             adam.zero_grad()
             loss.backward()
             adam.step()
+        loss.item()  # waits until the device is done
         return time.perf_counter() - begun
 
     run(2)
@@ -198,6 +200,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--torch", action="store_true", help="take turns with PyTorch")
     parser.add_argument("--torch-path", help="site-packages with torch, if it is elsewhere")
+    parser.add_argument("--torch-device", default="cpu", help="where PyTorch trains")
     parser.add_argument("--threads", type=int, default=0, help="for PyTorch; 0 is its default")
     at = parser.parse_args()
     chosen = PARTS if at.part == "all" else {at.part: PARTS[at.part]}

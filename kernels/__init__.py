@@ -1,7 +1,8 @@
 """Infinite-width kernels of transformers, and the predictors built on them.
 
-`InfiniteTransformer` gives NNGP and NTK, `joint` those of training and test inputs together;
-`oracle` checks it in small cases; `ridge`, `gp_posterior` and `gradient_flow` predict with kernels;
+`InfiniteTransformer` gives NNGP and NTK, `joint` those of training and test inputs together, `gram`
+large ones, on disk (`Stored`) or over many devices; `oracle` checks them in small cases; `ridge`,
+`gp_posterior` and `gradient_flow` predict with kernels;
 `monte_carlo` estimates the kernels of any finite network, `empirical` computes those of one;
 `template_attention`, `template_transformer` and `template_mlp` are the kernels of strings of
 tokens, `template_matrix` and `template_expansion` what the template paper reads off them;
@@ -24,10 +25,12 @@ from theorykit.kernels import recursion as recursion
 from theorykit.kernels.empirical import empirical as empirical
 from theorykit.kernels.flow import Ensemble as Ensemble
 from theorykit.kernels.flow import gradient_flow as gradient_flow
+from theorykit.kernels.gram import gram as gram
 from theorykit.kernels.predictors import Prediction as Prediction
 from theorykit.kernels.predictors import gp_posterior as gp_posterior
 from theorykit.kernels.predictors import ridge as ridge
 from theorykit.kernels.result import Kernel as Kernel
+from theorykit.kernels.stored import Stored as Stored
 from theorykit.kernels.template_derivatives import template_derivative as template_derivative
 from theorykit.kernels.template_derivatives import template_expansion as template_expansion
 from theorykit.kernels.template_kernels import TemplateMatrix as TemplateMatrix

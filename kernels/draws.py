@@ -17,6 +17,7 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
 from theorykit.common.arguments import as_floating
+from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import computed, widened
 
@@ -25,6 +26,7 @@ MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
 
 
+@highest
 def factor(
     sigma: Float[Array | np.ndarray, "n n"], rank: int | None = None
 ) -> tuple[Float[Array, "n rank"], Float[Array, ""]]:
@@ -106,7 +108,7 @@ def normals(
         raise ValueError(f"sampler is one of {', '.join(map(repr, SAMPLERS))}, got {sampler!r}")
     draws, dimension = shape[0], int(np.prod(shape[1:]))
     shift = jax.random.bits(key, (dimension,), jnp.uint32)
-    bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift
+    bits = jnp.asarray(_sobol_bits(dimension, draws)) ^ shift[None]
     # Midpoints of cells that the dtype can resolve: never 0 or 1.
     wide = computed(dtype)
     keep = min(32, jnp.finfo(wide).nmant)
@@ -139,6 +141,7 @@ def blocks(
     return lambda b: kept[b]
 
 
+@highest
 def conditional(
     s11: Float[Array | np.ndarray, "tokens tokens"],
     s12: Float[Array | np.ndarray, "tokens tokens"],

@@ -12,13 +12,15 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, shown, size
+from theorykit.common.precision import highest
 from theorykit.kernels.devices import varying
-from theorykit.kernels.inputs import computed, known, wanted
+from theorykit.kernels.inputs import computed, known, together, wanted
 from theorykit.kernels.result import Kernel
 
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
 
 
+@highest
 def empirical(
     network: Any,
     x1: Shaped[ArrayLike, "inputs1 ..."],
@@ -55,7 +57,8 @@ def empirical(
     **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which parameters and
     inputs make; products are summed in float32 at least. Other output axes follow their input:
     (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a dictionary
-    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`.
+    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`. The network's
+    own products have the full precision of their dtype too, where it states no other.
 
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
     block below 1, unknown names, a group that is no string.
@@ -148,7 +151,7 @@ def kernels_of(network, names, get, outputs, block, weights, rest, x1, x2=None):
     sides = [x1] if x2 is None else [x1, x2]
     shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]
     axes = [s.shape[:-1] for s in (shapes[0], shapes[-1])]
-    traced, dtype = shapes[0].shape[-1], jnp.result_type(*shapes)
+    traced, dtype = shapes[0].shape[-1], together(*shapes)
     shape = (len(x1), *axes[0], len(sides[-1]), *axes[1])
     nngp = ntk = None
     if "nngp" in get:

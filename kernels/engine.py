@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common.devices import platform
 from theorykit.kernels import draws
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.blocks import embedded, joint_block, joint_top, normed_factor
@@ -190,7 +191,7 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
 
     def one(r, tick):
         if traced or cost < AT_ONCE:
-            whole = _inside if traced or jax.default_backend() != "cpu" else _quick
+            whole = _inside if traced or platform() != "cpu" else _quick
             return tick(whole(net, x, mask, key, r, n1, each, form, positions))
         now = jnp.asarray(x), jnp.asarray(mask), jax.random.fold_in(key, r)
         return estimate(net, *now, n1, each, form, positions, tick)
@@ -256,7 +257,7 @@ def _report(kernel: Kernel, rare: Any, net: Any) -> None:
             f"of which about {seen:.2g} were seen in all: {count:.0f} of "
             f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

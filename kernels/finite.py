@@ -11,6 +11,8 @@ from jaxtyping import Array, ArrayLike, Shaped
 
 from theorykit.common.arguments import shown, size
 from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
 from theorykit.kernels.empirical import checked, kernels_of, parts
 from theorykit.kernels.inputs import computed, wanted
 from theorykit.kernels.moments import Moments
@@ -18,6 +20,8 @@ from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
 
 
+@highest
+@at_home
 def monte_carlo(
     network: Callable | tuple[Callable, ...],
     x1: Shaped[ArrayLike, "inputs1 ..."],

@@ -9,6 +9,8 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array, shown
+from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import floating, known, number
 from theorykit.kernels.systems import array, finite, result_dtype, system
 
@@ -51,6 +53,8 @@ def gradient_flow(
     learning_rate: Any = ...,
     nngp: Kernels,
 ) -> Ensemble: ...
+@highest
+@at_home
 def gradient_flow(
     k_train: Float[ArrayLike, "train train"],
     y: Real[ArrayLike, "train ..."],
@@ -192,6 +196,7 @@ def _flow(k, cross, columns, time, rate, values, vectors):
 
 
 @_flow.defjvp
+@highest
 def _flow_jvp(primals, tangents):
     """Differentiate a function of a matrix by divided differences (Daleckii and Krein)."""
     _, cross, columns, time, rate, values, vectors = primals

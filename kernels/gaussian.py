@@ -9,12 +9,14 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from theorykit.common.binary import halving, leading
+from theorykit.common.precision import highest
 from theorykit.kernels.inputs import widened
 
 
 def wide(dual: Callable) -> Callable:
     """Return a dual function of any real numbers, from one of arrays in float32 or wider."""
 
+    @highest
     @functools.wraps(dual)
     def call(self, k11, k12, k22):
         wide, dtype = widened("variances and covariances", k11, k12, k22)

@@ -61,16 +61,25 @@ class Inputs(NamedTuple):
     dtype: Any
 
 
+def together(*arrays: Any) -> Any:
+    """Return the dtype that arrays or dtypes have together, by JAX's table.
+
+    What is cast to it is cast by name, so that it stands where JAX is told to cast nothing unasked.
+    """
+    with jax.numpy_dtype_promotion("standard"):
+        return jnp.result_type(*arrays)
+
+
 def floating(*arrays: Any) -> Any:
     """Return the floating dtype that arrays have together: JAX's default one for integers."""
-    found = jnp.result_type(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
+    found = together(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
     kept = jnp.issubdtype(found, jnp.floating)
     return found if kept else jax.dtypes.canonicalize_dtype(float)
 
 
 def computed(dtype: Any) -> Any:
     """Return the dtype that a floating one is computed in: float32 at least."""
-    return jnp.promote_types(dtype, jnp.float32)
+    return together(dtype, jnp.float32)
 
 
 def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
@@ -79,7 +88,7 @@ def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
     **Raises:** `ValueError` for complex numbers.
     """
     given = [jnp.asarray(a) for a in arrays]
-    dtype = jnp.result_type(*given)  # a number without a dtype of its own takes that of the others
+    dtype = together(*given)  # a number without a dtype of its own takes that of the others
     if jnp.issubdtype(dtype, jnp.complexfloating):
         raise ValueError(f"{what} are real numbers, got {dtype}")
     if not jnp.issubdtype(dtype, jnp.floating):
@@ -88,6 +97,11 @@ def widened(what: str, *arrays: Any) -> tuple[list[Array], Any]:
 
 
 def _tokens(name: str, x: Any) -> Any:
+    if isinstance(x, jax.Array) and known(x) and not x.is_fully_addressable:
+        raise ValueError(
+            f"{name} lies partly in another process: give `kernels.gram` the same inputs in every "
+            "process, with mesh="
+        )
     x = as_array(name, x)
     if x.ndim != 3 or 0 in x.shape:
         raise ValueError(

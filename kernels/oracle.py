@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import as_array, whole
+from theorykit.common.precision import highest
 from theorykit.kernels import blocks
 from theorykit.kernels.attention import Mechanism, Settled, mechanism
 from theorykit.kernels.inputs import Inputs, lay_out, wanted
@@ -236,6 +237,7 @@ def positive_semidefinite(name: str, matrix: Float[Array | np.ndarray, "n n"]) -
         )
 
 
+@highest
 def kernel(
     network: Any,
     x1: Real[ArrayLike, "inputs1 tokens1 features"],

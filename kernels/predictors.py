@@ -6,8 +6,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from theorykit.common.arguments import as_array
-from theorykit.kernels.inputs import known, number
+from theorykit.common.arguments import as_array, between
+from theorykit.common.precision import highest
+from theorykit.kernels.devices import at_home
+from theorykit.kernels.inputs import floating, known, number, together
+from theorykit.kernels.iterative import regression
+from theorykit.kernels.stored import Stored
 from theorykit.kernels.systems import finite, result_dtype, system
 
 
@@ -20,7 +24,9 @@ class Prediction(NamedTuple):
     - `covariance`: (P*, P*) posterior covariance, or None.
     - `alpha`: (P, ...) coefficients: `mean = K_* alpha`.
     - `jitter`: what was added to the diagonal besides the ridge (what was asked for; never more).
-    - `condition`: condition number of the matrix that was inverted.
+    - `condition`: condition number of the matrix that was inverted; of a stored one a bound.
+    - `residual`: how far conjugate gradients left the system unsolved, |b - (K + ridge) a| / |b|,
+      at worst of all right-hand sides; None where it was solved directly.
     """
 
     mean: Float[Array, "test ..."]
@@ -28,6 +34,7 @@ class Prediction(NamedTuple):
     alpha: Float[Array, "train ..."]
     jitter: float
     condition: Float[Array, ""]
+    residual: float | None = None
 
 
 def _returned(dtype: Any, mean, covariance, alpha, jitter, condition) -> Prediction:
@@ -59,20 +66,34 @@ def _solve(k, y, k_test, noise, jitter, name):
         return vectors @ ((vectors.T @ b) / scales)
 
     def inverse(b):
-        b = b.astype(jnp.result_type(b, shifted))
+        b = b.astype(together(b, shifted))
         return jax.lax.custom_linear_solve(matvec, b, solve, symmetric=True)
 
     condition = jnp.max(jnp.abs(shifted)) / jnp.min(jnp.abs(shifted))
     return k_test, inverse(y), inverse, condition
 
 
+def _stored(k, y, k_test, own, noise, jitter, name, tolerance) -> Prediction:
+    """Return a prediction from a kernel on disk."""
+    dtype = floating(k, as_array("targets", y))
+    total = number(name, noise, 0) + number("jitter", jitter, 0)
+    found = regression(k, y, k_test, own, total, between("tolerance", tolerance))
+    mean, covariance, alpha, condition = (
+        None if a is None else jnp.asarray(a, dtype) for a in found[:4]
+    )
+    return Prediction(mean, covariance, alpha, jitter, condition, found.residual)
+
+
+@highest
+@at_home
 def ridge(
-    k_train: Float[ArrayLike, "train train"],
+    k_train: Float[ArrayLike, "train train"] | Stored,
     y: Real[ArrayLike, "train ..."],
-    k_test: Float[ArrayLike, "test train"],
+    k_test: Float[ArrayLike, "test train"] | Stored,
     *,
     ridge: Any,
     jitter: Any = 0.0,
+    tolerance: float = 1e-6,
 ) -> Prediction:
     """Kernel ridge regression: `K_* (K + ridge I)^-1 y` (capture paper, eq. 1).
 
@@ -83,6 +104,8 @@ def ridge(
     - `k_test`: (P*, P) kernel between test and training inputs.
     - `ridge`: kappa >= 0.
     - `jitter`: added to the diagonal as well, and reported; nothing is added unasked.
+    - `tolerance`: of a kernel on disk (`kernels.gram` with a store), which is solved by
+      preconditioned conjugate gradients in float64: the relative residual at which they stop.
 
     **Returns:** `Prediction` without a covariance. Works under `jit`, `vmap` and `grad`, where
     eigenvalues are equal too; values are then not checked.
@@ -90,19 +113,24 @@ def ridge(
     **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
     positive semidefinite, or one that is singular with no ridge.
     """
+    if isinstance(k_train, Stored):
+        return _stored(k_train, y, k_test, None, ridge, jitter, "ridge", tolerance)
     cross, alpha, _, condition = _solve(k_train, y, k_test, ridge, jitter, "ridge")
     dtype = result_dtype(k_train, y, k_test)
     return _returned(dtype, cross @ alpha, None, alpha, jitter, condition)
 
 
+@highest
+@at_home
 def gp_posterior(
-    k_train: Float[ArrayLike, "train train"],
+    k_train: Float[ArrayLike, "train train"] | Stored,
     y: Real[ArrayLike, "train ..."],
-    k_test: Float[ArrayLike, "test train"],
-    k_test_test: Float[ArrayLike, "test test"],
+    k_test: Float[ArrayLike, "test train"] | Stored,
+    k_test_test: Float[ArrayLike, "test test"] | Stored,
     *,
     noise: Any,
     jitter: Any = 0.0,
+    tolerance: float = 1e-6,
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
@@ -113,7 +141,7 @@ def gp_posterior(
 
     **Arguments:**
 
-    - `k_train`, `y`, `k_test`, `jitter`: as for `ridge`.
+    - `k_train`, `y`, `k_test`, `jitter`, `tolerance`: as for `ridge`.
     - `k_test_test`: (P*, P*) kernel of the test inputs.
     - `noise`: variance of the observation noise, at least 0.
 
@@ -123,6 +151,8 @@ def gp_posterior(
     **Raises:** `ValueError` as `ridge`; for a variance that is negative beyond rounding, which
     kernels of one Gram matrix do not give.
     """
+    if isinstance(k_train, Stored):
+        return _stored(k_train, y, k_test, k_test_test, noise, jitter, "noise", tolerance)
     own = jnp.asarray(as_array("the kernel of the test inputs", k_test_test))
     cross, alpha, inverse, condition = _solve(k_train, y, k_test, noise, jitter, "noise")
     if own.shape != (cross.shape[0],) * 2:

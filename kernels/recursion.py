@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Duals
 from theorykit.kernels.attention import Mechanism, Tokens, mechanism
@@ -81,7 +82,7 @@ def visible(
     """
     t = mask.shape[-1]
     allowed = jnp.asarray(mask[:, :, None] & mask[:, None, :])
-    return allowed & jnp.tril(jnp.ones((t, t), bool)) if causal else allowed
+    return allowed & jnp.tril(jnp.ones((t, t), bool))[None] if causal else allowed
 
 
 def steepness(
@@ -119,6 +120,7 @@ def steepness(
     return jnp.abs(jax.lax.stop_gradient(scale)) * most
 
 
+@highest
 def scores(
     f: Float[Array, "inputs tokens rank"],
     f_rows: Float[Array, "inputs rows rank"],
@@ -165,6 +167,7 @@ def drawn_rows(
     return attends.rows(scores(f, f_rows, u, scale), sees, slopes)
 
 
+@highest
 def attend(
     attention: str | Mechanism,
     nngp: Float[Array | np.ndarray, "inputs tokens inputs tokens"],

@@ -23,6 +23,7 @@ from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import as_array, between, function, size
 from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
 from theorykit.kernels.features import matrix, tiling, zeros
@@ -76,6 +77,7 @@ class Places(NamedTuple):
     cells: Integer[Array | np.ndarray, "2 pairs"]
 
 
+@highest
 def template_attention(
     x: Integer[Array | np.ndarray, "strings1 length"],
     y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
@@ -112,6 +114,7 @@ def template_attention(
     return _estimate(x, y, beta, gamma, None, key, draws, replicates, progress)
 
 
+@highest
 def template_transformer(
     x: Integer[Array | np.ndarray, "strings1 length"],
     y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
@@ -144,6 +147,7 @@ def template_transformer(
     return _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress)
 
 
+@highest
 def template_mlp(
     x: Integer[Array | np.ndarray, "strings1 length"],
     y: Integer[Array | np.ndarray, "strings2 length"] | None = None,
@@ -186,6 +190,7 @@ def template_mlp(
     return Kernel(z.nngp.astype(dtype), ntk, zero, zero)
 
 
+@highest
 def template_matrix(
     z: Integer[Array | np.ndarray, "templates length"],
     kernel: Callable[..., Kernel],

@@ -9,9 +9,10 @@ from jaxtyping import ArrayLike, Bool, Real
 
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Mechanism, mechanism
-from theorykit.kernels.devices import home
+from theorykit.kernels.devices import home, spread
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import lay_out, number, wanted
 from theorykit.kernels.parameters import parameters
@@ -77,6 +78,7 @@ class InfiniteTransformer:
         for name in SCALES:
             number(name, getattr(self, name))
 
+    @highest
     def __call__(
         self,
         x1: Real[ArrayLike, "inputs1 tokens1 features"],
@@ -118,8 +120,9 @@ class InfiniteTransformer:
         - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
-        padded tokens), in the dtype of the inputs and on their device; computed in float32 at
-        least. Works under `jit`, `vmap`, `grad` and `shard_map`; values are then not checked.
+        padded tokens), in the dtype of the inputs; computed in float32 at least. They are on the
+        inputs' device, or spread over devices as the inputs are by their first axes. Works under
+        `jit`, `vmap`, `grad`, `pmap` and `shard_map`; values are then not checked.
 
         Where attention is so sharp that the NTK is carried by draws that are hardly ever seen, its
         standard error is infinite, and a warning says so.
@@ -146,7 +149,7 @@ class InfiniteTransformer:
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-        result = engine.run(self, inputs, key, plan, progress, home(x1, x2))
+        result = spread(engine.run(self, inputs, key, plan, progress, home(x1, x2)), x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
 
@@ -161,6 +164,7 @@ class Joint(NamedTuple):
     test: Kernel
 
 
+@highest
 def joint(
     network: InfiniteTransformer,
     train: Real[ArrayLike, "train tokens1 features"],

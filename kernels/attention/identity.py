@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
+from theorykit.common.precision import highest
 from theorykit.kernels.attention.base import Mechanism
 from theorykit.kernels.attention.rows import Fixed
 from theorykit.kernels.parameters import parameters
@@ -30,6 +31,7 @@ class Identity(Mechanism):
         seen = jnp.broadcast_to(allowed, jnp.broadcast_shapes(allowed.shape, variances.shape))
         return Fixed(seen.astype(variances.dtype))
 
+    @highest
     def step(self, rows1, rows2, tokens, scale2, ntk):
         """Return NNGP and NTK, exactly: Q(V)_ab is the sum of S_ce V_ce over visible c, e."""
         a1, a2 = rows1.weights[:, 0], rows2.weights[:, 0]

@@ -20,6 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from theorykit.common.precision import highest
+
 
 class Tokens(NamedTuple):
     """What enters an attention layer, for one pair of inputs.
@@ -65,6 +67,7 @@ class Rows(Protocol):
         ...
 
 
+@highest
 def step(
     rows1: Any, rows2: Any, tokens: Tokens, scale2: Float[ArrayLike, ""], ntk: bool
 ) -> tuple[Float[Array, "rows1 rows2"], Float[Array, "rows1 rows2"] | None]:

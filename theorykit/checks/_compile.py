@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from theorykit.checks._base import ClaimError
+from theorykit.common.devices import platform
 
 WORTH_OPTIMISING = 5e8
 """Floating-point operations above which the compiler's full effort is faster in total.
@@ -38,7 +39,7 @@ def compile_for(
     lowered = traced.lower()
     cost = lowered.cost_analysis() or {}
     work = repeats * cost.get("flops", 0.0)
-    if jax.default_backend() != "cpu":
+    if platform() != "cpu":
         return lowered.compile()
     # The first level of optimisation gives code about as fast as the highest, in a third of the
     # time where random numbers are drawn.

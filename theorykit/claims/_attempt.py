@@ -1,9 +1,9 @@
 """How a claim is run: its check, then its control, and what the two say together."""
 
+import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,11 +128,18 @@ def attempt(
     return Attempt(outcome, fallen, tried, failed, resolution, recording.names)
 
 
-def float64() -> AbstractContextManager[Any]:
-    """Return a scope, of this thread only, in which JAX computes in float64."""
+@contextlib.contextmanager
+def float64() -> Iterator[None]:
+    """Open a scope, of this thread only, in which JAX computes in float64 on the CPU.
+
+    GPUs are slow at it and TPUs do not have it; and so a claim has one result on all machines.
+    """
     import jax
 
-    return jax.enable_x64(True)
+    from theorykit.common.devices import on_cpu
+
+    with jax.enable_x64(True), on_cpu():
+        yield
 
 
 def stable_hash(text: str) -> int:

@@ -2,7 +2,8 @@
 
 In all of them `make(width, rngs)` makes a network in the NTK parameterisation, with one seed's
 weights: let heads and head size grow with the width too. `kernel(x1, x2)` returns the kernel of
-infinite width, such as `functools.partial(InfiniteTransformer(), key=key)`.
+infinite width, such as `functools.partial(InfiniteTransformer(), key=key)`. All products, those
+of the networks and of their training included, have the full precision of their dtype.
 """
 
 from theorykit.networks.compare._gaps import Curve as Curve

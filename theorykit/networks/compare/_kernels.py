@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
+from theorykit.common.precision import highest
 from theorykit.kernels import empirical
 from theorykit.networks.compare._gaps import Curve, curves, plot
 from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, readout_features
@@ -39,6 +40,7 @@ class KernelGap:
         plot(file, lines, "Kernels of finite networks")
 
 
+@highest
 def kernels(
     make: Make,
     kernel: Callable[..., Any],

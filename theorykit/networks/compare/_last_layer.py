@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
 from theorykit.common.arguments import as_array, finite, number, size
+from theorykit.common.precision import highest
 from theorykit.kernels import ridge as kernel_ridge
 from theorykit.networks.compare._gaps import Curve, curves, plot
 from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, readout_features
@@ -38,6 +39,7 @@ class LastLayerGap:
         plot(file, lines, "Trained last layer and the NNGP posterior")
 
 
+@highest
 def last_layer(
     make: Make,
     kernel: Callable[..., Any],

@@ -21,6 +21,7 @@ from theorykit.common.arguments import (
     size,
 )
 from theorykit.common.keys import as_key
+from theorykit.common.precision import highest
 from theorykit.kernels import Kernel
 from theorykit.networks.compare._linear import Stage
 from theorykit.networks.nets.scales import shapes_of
@@ -161,6 +162,7 @@ def descend(
     return dict(test=found, start=start, starts=starts)
 
 
+@highest
 def trained(
     network: nnx.Module,
     x: Real[Array | np.ndarray, "inputs ..."],

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
 from theorykit.common.arguments import as_array, finite, flag, real, shown, size
+from theorykit.common.precision import highest
 from theorykit.networks.compare._gaps import Curve, curves, plot
 from theorykit.networks.compare._linear import Stage, fastest_rate, predict
 from theorykit.networks.compare._networks import Ensemble, Make, descend, known
@@ -48,6 +49,7 @@ class TrainingGap:
         plot(file, lines, "Trained networks and the kernel predictor")
 
 
+@highest
 def gradient_descent(
     make: Make,
     kernel: Callable[..., Any],
@@ -92,6 +94,7 @@ def gradient_descent(
     return _compare(ensemble, kernel, [((x, y), learning_rate, steps)], x_test, subtract)
 
 
+@highest
 def two_stage(
     make: Make,
     kernel: Callable[..., Any],

@@ -10,6 +10,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import one_of, shown, size
+from theorykit.common.precision import promoting
 from theorykit.networks.nets.scales import (
     PARAMETERISATIONS,
     Map,
@@ -141,6 +142,7 @@ class LocalTransformer(nnx.Module):
         )
         self.head = Map(rngs, (width, outputs), width, kind, readout=True)
 
+    @promoting
     def embed(self, x: Ids) -> Float[Array, "tokens width"]:
         """Return y^(0) of token ids."""
         x = checked_ids(x, self.vocabulary)
@@ -151,6 +153,7 @@ class LocalTransformer(nnx.Module):
             return y
         return y + self.positions.effective()[jnp.arange(1, len(x) + 1) % self.period]
 
+    @promoting
     def __call__(self, x: Ids) -> Float[Array, "tokens outputs"]:
         """Return the outputs of one input, at each token a function of it and those before."""
         y = self.embed(x)
@@ -158,6 +161,7 @@ class LocalTransformer(nnx.Module):
             y = layer(y)
         return y @ self.head.effective()
 
+    @promoting
     def last(self, x: Ids) -> Float[Array, " outputs"]:
         """Return the outputs at the last token alone, which is cheaper."""
         y = self.embed(x)
@@ -165,6 +169,7 @@ class LocalTransformer(nnx.Module):
             y = layer(y, len(x) - 1 if number == len(self.layers) else 0)
         return (y @ self.head.effective())[-1]
 
+    @promoting
     def attention(self, x: Ids) -> Float[Array, "heads tokens"]:
         """Return the first layer's attention weights at the last token."""
         return self.layers[0].weights(self.embed(x), len(x) - 1)[:, 0]

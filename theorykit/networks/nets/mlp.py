@@ -10,6 +10,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, one_of, real, size
+from theorykit.common.precision import promoting
 from theorykit.networks.nets.scales import (
     PARAMETERISATIONS,
     Map,
@@ -80,6 +81,7 @@ class MLP(nnx.Module):
         first = noise if parameterisation == "ntk" else lambda n: jnp.zeros(n, dtype)
         self.biases = nnx.List(nnx.Param(first(n)) for n in widths[1:])
 
+    @promoting
     def __call__(
         self, x: Shaped[Array | np.ndarray, "..."], mask: Any = None
     ) -> Float[Array, " outputs"]:

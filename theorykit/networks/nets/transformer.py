@@ -11,6 +11,7 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Integer, Num
 
 from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, shown, size, whole
+from theorykit.common.precision import promoting
 from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.networks.nets.scales import (
     NORMS,
@@ -331,6 +332,7 @@ class Transformer(nnx.Module):
         """Whether positions are a table of weights."""
         return self.positions is not None and not isinstance(self.positions, str)
 
+    @promoting
     def embed(self, x: Input, offset: Offset = 0) -> Tokens:
         """Return the tokens of one input, positions included."""
         x = self._checked(x, offset)
@@ -391,6 +393,7 @@ class Transformer(nnx.Module):
             )
         return mask
 
+    @promoting
     def rotation(self, t: int, offset: Offset = 0) -> Angles | None:
         """Return the angles of rotary positions, one for each pair of a head's entries, or None."""
         if self.positions != "rotary":
@@ -399,6 +402,7 @@ class Transformer(nnx.Module):
         frequencies = 10_000.0 ** (-jnp.arange(half) / half)
         return (offset + jnp.arange(t))[:, None] * frequencies
 
+    @promoting
     def visible(self, t: int, mask: Mask | None) -> Visible | None:
         """Return which token sees which, or None if all see all."""
         seen = None if mask is None else mask[:, None] & mask[None, :]
@@ -407,6 +411,7 @@ class Transformer(nnx.Module):
             seen = before if seen is None else seen & before
         return seen
 
+    @promoting
     def hidden(self, x: Input, mask: Mask | None = None, offset: Offset = 0) -> Tokens:
         """Return the tokens before the readout, for one input (T, d) or (T,) ids."""
         z = self.embed(x, offset)
@@ -416,6 +421,7 @@ class Transformer(nnx.Module):
             z = block(z, visible, rotation)
         return NORMS[self.options.norm](z) if self.final_norm else z
 
+    @promoting
     def attention_weights(
         self, x: Input, mask: Mask | None = None
     ) -> list[Float[Array, "heads tokens tokens"]]:
@@ -428,12 +434,14 @@ class Transformer(nnx.Module):
             z = block(z, visible, rotation)
         return found
 
+    @promoting
     def read(self, z: Float[Array, "*tokens width"]) -> Float[Array, "*tokens outputs"]:
         """Return the readout of each token."""
         if self.tied:
             return z @ self.embedding.effective().T / math.sqrt(self.width)
         return z @ self.head.effective()
 
+    @promoting
     def __call__(
         self, x: Input, mask: Mask | None = None, offset: Offset = 0
     ) -> Float[Array, "*tokens outputs"]:

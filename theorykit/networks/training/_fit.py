@@ -13,6 +13,7 @@ from flax import nnx
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Key
 
+from theorykit.common import precision as precisions
 from theorykit.common.arguments import as_path, at_least_0, flag, shown, size
 from theorykit.networks.training import _checks
 from theorykit.networks.training._checkpoints import Checkpoints
@@ -39,6 +40,7 @@ def fit(
     start: State | Fit | None = None,
     train: str | Callable[[tuple], bool] = "all",
     mesh: Mesh | None = None,
+    precision: str | None = None,
     folder: str | Path | None = None,
     config: Mapping[str, Any] | None = None,
     seconds: float | None = None,
@@ -68,6 +70,9 @@ def fit(
     - `start`: an earlier fit, or its state: its networks are trained on, with a fresh optimizer.
     - `train`: `"all"`, `"readout"` (the last layer), or a function of a parameter's path.
     - `mesh`: devices with axes "data", over which batches are split, and "seed".
+    - `precision`: of matrix products that state none: "highest" (the full precision of their
+      dtype), "high" or "default"; None: what JAX is set to, which is the backend's default unless
+      you set it (TensorFloat-32 on a GPU, bfloat16 on a TPU).
     - `folder`: keeps checkpoints. A fit that was killed and is called again goes on to the same
       numbers, bit for bit. `config`: what else its numbers depend on, to be written down and
       compared, such as the name of the optimizer.
@@ -98,17 +103,18 @@ def fit(
     root = _checks.root_key(key)
 
     keys = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
-    program = Program(
-        make,
-        problem,
-        optimizer,
-        keys(jnp.asarray(numbers, jnp.uint32)),
-        stop=stop,
-        train=train,
-        start=None if state is None else state.parameters(),
-        placement=placement,
-    )
     with contextlib.ExitStack() as stack:
+        stack.enter_context(precisions.scope(precision))
+        program = Program(
+            make,
+            problem,
+            optimizer,
+            keys(jnp.asarray(numbers, jnp.uint32)),
+            stop=stop,
+            train=train,
+            start=None if state is None else state.parameters(),
+            placement=placement,
+        )
         kept = None
         if folder is not None:
             facts = {
@@ -116,6 +122,7 @@ def fit(
                 "every": every,
                 "key": np.asarray(jax.random.key_data(root)).tolist(),
                 "seeds": numbers,
+                "precision": precision,
                 "config": dict(config or {}),
                 **program.describe(),
             }

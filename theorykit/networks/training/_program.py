@@ -10,6 +10,7 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Key
 
+from theorykit.common.devices import platform
 from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import _stop
 from theorykit.networks.training._checks import check_network
@@ -83,7 +84,7 @@ class Program:
         lowered = made.lower(self.keys[:, 0], self.start)
         # A CPU optimises the random numbers of every weight for seconds, to draw them once.
         cheap: dict[str, str | bool] = {}
-        if jax.default_backend() == "cpu":
+        if platform() == "cpu":
             cheap["xla_backend_optimization_level"] = "0"
         return lowered.compile(cheap)(self.keys[:, 0], self.start)
 

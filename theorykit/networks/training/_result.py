@@ -29,13 +29,15 @@ class Fit:
     """Trained networks.
 
     **Fields:** `history`; `state`: the arrays of all seeds; `seconds`; `graph`: what
-    `flax.nnx.merge` needs to make a network of one seed's arrays.
+    `flax.nnx.merge` needs to make a network of one seed's arrays; `precision`: of matrix products,
+    as it was set, or "default of gpu" (or another backend) where nobody set one.
     """
 
     history: History
     state: State
     seconds: Seconds
     graph: Any
+    precision: str = "default"
 
     @property
     def stopped_at(self) -> Int[np.ndarray, " seeds"]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from theorykit.common.precision import in_force
 from theorykit.networks.training._checkpoints import Checkpoints
 from theorykit.networks.training._chunk import Metrics
 from theorykit.networks.training._history import History
@@ -99,7 +100,7 @@ class Run:
     def result(self) -> Fit:
         """Return everything so far."""
         seconds = Seconds(self.total, self.inside, self.compiling)
-        return Fit(self.history(), self.state, seconds, self.program.graph)
+        return Fit(self.history(), self.state, seconds, self.program.graph, in_force())
 
     def _over(self, step: int, stopped_at: np.ndarray) -> bool:
         return step >= self.steps or bool((stopped_at >= 0).all())

@@ -1,0 +1,175 @@
+"""Large Gram matrices: in tiles, on disk, or over a mesh of devices."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from theorykit.common.arguments import as_array, as_path, one_of, size
+from theorykit.common.keys import is_key
+from theorykit.common.precision import highest
+from theorykit.kernels import over_mesh, stored, tiles
+from theorykit.kernels.attention import mechanism
+from theorykit.kernels.draws import SAMPLERS
+from theorykit.kernels.inputs import wanted
+from theorykit.kernels.plan import DRAWS
+from theorykit.kernels.progress import bar
+from theorykit.kernels.result import Kernel
+from theorykit.kernels.stored import Stored
+from theorykit.kernels.transformer import InfiniteTransformer, Joint
+
+
+@highest
+def gram(
+    network: InfiniteTransformer,
+    x: Any,
+    x_test: Any = None,
+    *,
+    store: Any = None,
+    mesh: Mesh | None = None,
+    tile: int | None = None,
+    key: Any = None,
+    draws: int = 1024,
+    replicates: int = 8,
+    get: tuple[str, ...] | str = ("nngp", "ntk"),
+    mask1: Any = None,
+    mask2: Any = None,
+    draw: str = "auto",
+    sampler: str = "independent",
+    progress: bool | None = None,
+) -> Any:
+    """Return the Gram matrix of a network, computed tile by tile from draws that all tiles share.
+
+    The numbers follow from the key and from `tile`; whether they are on disk, in memory or on many
+    devices changes nothing but rounding:
+
+        k = gram(network, x, x_test, store="gram", key=key, get="nngp")
+        gp_posterior(k.train.nngp, y, k.cross.nngp, k.test.nngp, noise=0.1)
+
+    A store keeps each tile as soon as it is computed, the upper half of the matrix alone. The same
+    call after a kill goes on where it was, to the same bits; with all tiles there it only opens
+    them.
+
+    **Arguments:**
+
+    - `network`: the network, with readout "last" or "mean".
+    - `x`: (P, T, d) inputs; an array, or anything with a shape and a dtype that is sliced like one,
+      such as `numpy.memmap` or a zarr array, and then read tile by tile.
+    - `x_test`: (P*, T*, d) inputs of the same kind; the kernels of both come from the same draws.
+    - `store`: a folder for the tiles (needs `theorykit[store]`).
+    - `mesh`: devices to compute on, of one axis (rows) or two (rows, columns); inputs that are
+      spread over devices by a `NamedSharding` have its mesh.
+    - `tile`: inputs in a tile; None: as many as take about 256 MiB, and on a mesh no more than a
+      device has rows or columns.
+    - `mask1`, `mask2`: (P, T), (P*, T*) booleans, true at real tokens.
+    - `draw`: "joint", for one layer of softmax attention, of which Gram matrices are positive
+      semidefinite; "pairwise" or "conditional"; "auto": joint where it can be.
+    - `key`, `draws`, `replicates`, `get`, `sampler`, `progress`: as for the network.
+
+    **Returns:** a `Kernel`, or with `x_test` a `Joint`, with `smallest_eigenvalue` None. Its
+    matrices are numpy's; with `store` they are `Stored`: slices are read from disk, and `ridge` and
+    `gp_posterior` solve with them; with `mesh` they are spread over it, rows and columns.
+
+    **Raises:** `ValueError` as the network; for a store of something else, or one that finds no
+    room; for a mesh that does not divide the inputs; for joint draws in several layers.
+    """
+    if not isinstance(network, InfiniteTransformer) or network.readout == "tokens":
+        raise ValueError(
+            f'network is an InfiniteTransformer with readout "last" or "mean", got {network!r}'
+        )
+    get = wanted(get)
+    how = tiles.How(
+        size("draws", draws),
+        size("replicates", replicates),
+        get,
+        tiles.drawn(network, one_of("draw", draw, DRAWS)),
+        one_of("sampler", sampler, SAMPLERS),
+    )
+    exact = mechanism(network.attention).exact
+    if exact:
+        key = None
+    elif not is_key(key):
+        raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
+    named = [("x", _lazy("x", x), None if mask1 is None else _lazy("mask1", mask1, "b"))]
+    if x_test is not None:
+        mask2 = None if mask2 is None else _lazy("mask2", mask2, "b")
+        named.append(("x_test", _lazy("x_test", x_test), mask2))
+    elif mask2 is not None:
+        raise ValueError("mask2 belongs to x_test, but x_test was not given")
+    rank = lambda tokens, features: tiles.rank_of(network, features, tokens)
+    usual = lambda tokens, features: tiles.usual_tile(
+        network, how.draw, tokens, rank(tokens, features), "ntk" in get
+    )
+    mesh = over_mesh.mesh_of(mesh, x, x_test)
+    most = over_mesh.side(mesh, sum(part.shape[0] for _, part, _ in named if part.shape))
+    inputs = tiles.laid(named, tile, lambda tokens, features: min(most, usual(tokens, features)))
+    tiles.check_rank(network, inputs, rank(inputs.tokens, inputs.parts[0].shape[2]))
+    if mesh is not None and store is not None:
+        raise ValueError("a matrix is kept in a store or spread over a mesh: give one of the two")
+    run = tiles.block(network, how)
+    if mesh is not None:
+        values = over_mesh.computed(run, how.names(exact), inputs, key, mesh)
+        whole = lambda array, rows, columns: array[slice(*rows), slice(*columns)]
+    elif store is not None:
+        run = jax.jit(run, static_argnames="whole")
+        path = as_path("store", store)
+        values = stored.computed(network, how, inputs, key, path, run, progress)
+        whole = lambda array, rows, columns: Stored(array, inputs.tile, rows, columns)
+    else:
+        run = jax.jit(run, static_argnames="whole")
+        values = _in_memory(run, how.names(exact), inputs, key, progress)
+        whole = lambda array, rows, columns: array[slice(*rows), slice(*columns)]
+    return _result(values, whole, how, exact, [p.shape[0] for p in inputs.parts])
+
+
+def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
+    """Return an array, or what is sliced like one, unread.
+
+    **Raises:** `ValueError` for what holds no such numbers.
+    """
+    if not all(hasattr(x, part) for part in ("shape", "dtype", "__getitem__")) or np.ndim(x) == 0:
+        return as_array(name, x, kinds)
+    kind = np.dtype(x.dtype).kind
+    if kind not in kinds and not (kind == "V" and "f" in kinds):  # bfloat16 and the like
+        return as_array(name, x[:0], kinds)
+    if isinstance(x, jax.core.Tracer):
+        raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
+    return x
+
+
+def _in_memory(run: Any, names: Any, inputs: tiles.Set, key: Any, progress: bool | None) -> dict:
+    """Return the whole matrices, which are symmetric to the last bit."""
+    found = {name: np.empty((inputs.count,) * 2, inputs.dtype) for name in names}
+    work = tiles.steps(inputs.tiles)
+    with bar("tiles", len(work), progress) as tick:
+        for step in work:
+            for (down, across), values in tiles.computed_step(
+                run, key, inputs, step, names, inputs.dtype
+            ):
+                for name, value in values.items():
+                    found[name][down, across] = value
+                    found[name][across, down] = value.T
+            tick.replicate()
+    return found
+
+
+def _result(values: dict, cut: Any, how: tiles.How, exact: bool, counts: list[int]) -> Any:
+    n, total = counts[0], sum(counts)
+
+    def kernel(rows: tuple[int, int], columns: tuple[int, int]) -> Kernel:
+        fields: dict[str, Any] = {name: cut(a, rows, columns) for name, a in values.items()}
+        if exact:
+            none = lambda k: np.broadcast_to(np.zeros((), k.dtype), k.shape)
+            fields |= {f"{name}_stderr": none(k) for name, k in fields.items()}
+        return Kernel(
+            **fields,
+            draws=0 if exact else how.draws,
+            replicates=1 if exact else how.replicates,
+            draw="exact" if exact else how.draw,
+        )
+
+    train, test = (0, n), (n, total)
+    if len(counts) == 1:
+        return kernel(train, train)
+    return Joint(kernel(train, train), kernel(test, train), kernel(test, test))

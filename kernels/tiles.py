@@ -1,0 +1,257 @@
+"""A Gram matrix in square tiles: how each is computed, and in which order.
+
+All tiles see the same score draws. A tile is the kernel between two sets of inputs of one size, so
+that the network draws the same numbers for each; in the first layer they do not depend on which
+inputs these are, and deeper ones draw for each pair of inputs by itself.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from theorykit.common.arguments import size
+from theorykit.kernels.attention import mechanism
+from theorykit.kernels.inputs import computed, floating, known
+from theorykit.kernels.result import Kernel
+from theorykit.kernels.transformer import InfiniteTransformer
+
+VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
+FEATURES, PAIRS = 1024, 64  # inputs in a tile: of one-token features, and of pairs
+TOKENS = 2**12  # tokens in a tile, where the covariance of all of them is held
+
+
+class Set(NamedTuple):
+    """Inputs that are read tile by tile: training inputs, and test inputs after them.
+
+    **Fields:** `parts`: arrays, or what is sliced like one; `masks`: of the same parts; `tokens`,
+    `dtype`, of all of them; `tile`: inputs in a tile.
+    """
+
+    parts: tuple[Any, ...]
+    masks: tuple[Any, ...]
+    tokens: int
+    dtype: Any
+    tile: int
+
+    @property
+    def count(self) -> int:
+        """How many inputs there are."""
+        return sum(part.shape[0] for part in self.parts)
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles they make, of which the last may be short."""
+        return -(-self.count // self.tile)
+
+    def read(
+        self, start: int, stop: int
+    ) -> tuple[Float[np.ndarray, "inputs tokens features"], Bool[np.ndarray, "inputs tokens"]]:
+        """Return inputs and their mask, short ones padded, zero where padded.
+
+        **Raises:** `ValueError` for an input without a real token, NaN or infinity at a real token.
+        """
+        found, before = [], 0
+        for part, mask in zip(self.parts, self.masks, strict=True):
+            here = slice(max(start - before, 0), max(stop - before, 0))
+            first = before + here.start
+            before += part.shape[0]
+            x = np.asarray(part[here], computed(self.dtype))
+            real = np.ones(x.shape[:2], bool) if mask is None else np.asarray(mask[here])
+            _check_values(x, real, first)
+            short = self.tokens - x.shape[1]
+            x = np.pad(np.where(real[..., None], x, 0), ((0, 0), (0, short), (0, 0)))
+            found.append((x, np.pad(real, ((0, 0), (0, short)))))
+        xs, reals = zip(*found, strict=True)
+        return np.concatenate(xs), np.concatenate(reals)
+
+    def tile_at(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a tile; a short one is filled up with its first input."""
+        x, real = self.read(i * self.tile, min((i + 1) * self.tile, self.count))
+        fill = lambda a: np.concatenate(
+            [a, np.broadcast_to(a[:1], (self.tile - len(a), *a[0].shape))]
+        )
+        return fill(x), fill(real)
+
+    def bounds(self, i: int) -> slice:
+        """Return where a tile's inputs stand in the set."""
+        return slice(i * self.tile, min((i + 1) * self.tile, self.count))
+
+
+def _check_values(x: np.ndarray, real: np.ndarray, first: int) -> None:
+    wrong = ~np.isfinite(x).all(2) & real
+    if wrong.any():
+        i, a = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"inputs are finite at real tokens, but token {a} of input {first + i} is not"
+        )
+    if not real.any(1).all():
+        empty = first + int(np.argmin(real.any(1)))
+        raise ValueError(f"every input needs a real token, but all of input {empty} is padding")
+
+
+class How(NamedTuple):
+    """What is asked of the network, for all tiles alike.
+
+    **Fields:** as for `InfiniteTransformer.__call__`.
+    """
+
+    draws: int
+    replicates: int
+    get: tuple[str, ...]
+    draw: str
+    sampler: str
+
+    def names(self, exact: bool) -> tuple[str, ...]:
+        """Return the values that are computed; a standard error takes two replicates."""
+        errors = self.replicates > 1 and not exact
+        return tuple(
+            n for n in VALUES if n[:4].strip("_") in self.get and (errors or n in self.get)
+        )
+
+
+def drawn(network: InfiniteTransformer, draw: str) -> str:
+    """Return the form of draws in which all tiles see the same ones.
+
+    **Raises:** `ValueError` for joint draws in several layers: they would differ between tiles.
+    """
+    exact = mechanism(network.attention).exact
+    if draw == "auto":
+        return "joint" if exact or network.depth == 1 else "pairwise"
+    if draw == "joint" and network.depth > 1 and not exact:
+        raise ValueError(
+            f"a network of depth {network.depth} has no joint draws that tiles could share, since "
+            'they come from the covariance of all inputs at once; take draw="pairwise"'
+        )
+    return draw
+
+
+def usual_tile(network: InfiniteTransformer, form: str, tokens: int, rank: int, ntk: bool) -> int:
+    """Return how many inputs a tile has, so that it takes about 256 MiB."""
+    if form != "joint":
+        return PAIRS
+    one = network.readout == "last" and network.depth == 1
+    if one and not mechanism(network.attention).exact and (not ntk or rank**2 <= 16 * tokens**2):
+        return FEATURES
+    return min(512, max(1, TOKENS // tokens))
+
+
+def check_rank(network: InfiniteTransformer, inputs: Set, rank: int) -> None:
+    """Raise a `ValueError` if tiles are too small to have the draws of the embedding in common."""
+    if rank > 2 * inputs.tile * inputs.tokens and not mechanism(network.attention).exact:
+        least = -(-rank // (2 * inputs.tokens))
+        raise ValueError(
+            f"tiles of {inputs.tile} inputs of {inputs.tokens} tokens have fewer tokens than the "
+            f"embedding has dimensions ({rank}); take tile={least} or more"
+        )
+
+
+def rank_of(network: InfiniteTransformer, features: int, tokens: int) -> int:
+    """Return the columns of the embedding's factor."""
+    placed = not (known(network.positions) and float(network.positions) == 0.0)
+    return features + tokens * placed
+
+
+Block = Callable[..., tuple[Array, ...]]
+
+
+def block(network: InfiniteTransformer, how: How) -> Block:
+    """Return the kernel between two tiles, or of the two together, as a traced function.
+
+    It takes the key, tile and mask, and tile and mask; with `whole=True` it returns (2, 2) tiles.
+    """
+    exact = mechanism(network.attention).exact
+    options = how._asdict() | (dict(draws=1, replicates=1) if exact else {})
+    names = how.names(exact)
+
+    def between(key: Any, x1: Any, mask1: Any, x2: Any, mask2: Any, *, whole: bool = False) -> Any:
+        if whole:
+            x1, mask1 = jnp.concatenate([x1, x2]), jnp.concatenate([mask1, mask2])
+            x2 = mask2 = None
+        k: Kernel = network(x1, x2, key=key, mask1=mask1, mask2=mask2, progress=False, **options)
+        return tuple(getattr(k, name) for name in names)
+
+    return between
+
+
+class Step(NamedTuple):
+    """A piece of work: two tiles, and whether their own tiles come with that between them."""
+
+    i: int
+    j: int
+    whole: bool
+
+
+def steps(tiles: int) -> list[Step]:
+    """Return what makes the upper half of a matrix: pairs of tiles as wholes, then the others.
+
+    On the diagonal the network must know that rows and columns are the same inputs.
+    """
+    wholes = [Step(i, min(i + 1, tiles - 1), True) for i in range(0, tiles, 2)]
+    done = {(s.i, s.j) for s in wholes}
+    rest = [Step(i, j, False) for i in range(tiles) for j in range(i + 1, tiles)]
+    return wholes + [s for s in rest if (s.i, s.j) not in done]
+
+
+def computed_step(
+    run: Block, key: Any, inputs: Set, step: Step, names: tuple[str, ...], dtype: Any
+) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
+    """Yield where in the matrix the tiles of a step stand, and their values by name.
+
+    **Raises:** `ValueError` for what overflowed.
+    """
+    n = inputs.tile
+    first, second = inputs.tile_at(step.i), inputs.tile_at(step.j)
+    values = [np.asarray(v) for v in run(key, *first, *second, whole=step.whole)]
+    head, rest = slice(n), slice(n, None)
+    if not step.whole:
+        places = [(step.i, step.j, head, head)]
+    else:
+        places = [(step.i, step.i, head, head)]
+        if step.j > step.i:
+            places += [(step.i, step.j, head, rest), (step.j, step.j, rest, rest)]
+    for i, j, down, across in places:
+        at = inputs.bounds(i), inputs.bounds(j)
+        cut = [
+            v[down, across][: at[0].stop - at[0].start, : at[1].stop - at[1].start] for v in values
+        ]
+        found = {name: v.astype(dtype) for name, v in zip(names, cut, strict=True)}
+        for name, v in found.items():
+            if not np.isfinite(v).all() and not name.endswith("stderr"):
+                raise ValueError(
+                    f"the {name} is beyond the range of {np.dtype(dtype)}: smaller inputs or "
+                    "scales, or a wider dtype, would be right"
+                )
+        yield at, found
+
+
+def laid(parts: list[tuple[str, Any, Any]], tile: Any, usual: Callable[[int, int], int]) -> Set:
+    """Return inputs as a set, their shapes checked and nothing read.
+
+    **Arguments:** `parts`: name, inputs and mask of each; `usual`: how many inputs a tile has, from
+    tokens and features.
+
+    **Raises:** `ValueError` for shapes, dtypes or a tile that do not fit.
+    """
+    for name, x, mask in parts:
+        if getattr(x, "ndim", len(x.shape)) != 3 or 0 in x.shape:
+            raise ValueError(
+                f"{name} has shape (inputs, tokens, features), none of them zero; got {x.shape}"
+            )
+        if x.shape[2] != parts[0][1].shape[2]:
+            raise ValueError(
+                "x and x_test need the same number of features, got "
+                f"{parts[0][1].shape[2]} and {x.shape[2]}"
+            )
+        if mask is not None and (tuple(mask.shape) != tuple(x.shape[:2]) or mask.dtype != bool):
+            raise ValueError(
+                f"the mask of {name} holds booleans in shape {tuple(x.shape[:2])} (inputs, "
+                f"tokens); got {mask.dtype} in shape {mask.shape}"
+            )
+    xs, masks = tuple(x for _, x, _ in parts), tuple(m for *_, m in parts)
+    tokens, features = max(x.shape[1] for x in xs), xs[0].shape[2]
+    count = sum(x.shape[0] for x in xs)
+    n = min(count, usual(tokens, features) if tile is None else size("tile", tile))
+    return Set(xs, masks, tokens, floating(*xs), n)

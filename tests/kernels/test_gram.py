@@ -1,0 +1,333 @@
+"""Gram matrices in tiles: one matrix, whatever it is kept in, and systems solved from the disk."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+import zarr
+
+from theorykit import kernels
+from theorykit.kernels import InfiniteTransformer, Kernel, Stored, gram, iterative, stored, tiles
+
+RNG = np.random.default_rng(0)
+X, X_TEST = RNG.normal(size=(11, 3, 2)).astype("f4"), RNG.normal(size=(4, 2, 2)).astype("f4")
+MASK = np.ones((11, 3), bool)
+MASK[2, 2] = False
+NET = InfiniteTransformer(activation="erf")
+FEW = dict(key=jax.random.key(0), draws=16, replicates=2)
+FIELDS = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return kernels.joint(NET, X, X_TEST, mask1=MASK, **FEW)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kept") / "store"
+    return gram(NET, X, X_TEST, mask1=MASK, tile=4, store=path, **FEW)
+
+
+def test_tiles_are_of_one_matrix(whole, kept):
+    """In memory and on disk, and there in slices, to the bit; the network's own to rounding."""
+    loose = gram(NET, X, X_TEST, mask1=MASK, tile=4, **FEW)
+    for ours, disk, theirs in zip(loose, kept, whole, strict=True):
+        for name in FIELDS:
+            found = getattr(ours, name)
+            np.testing.assert_allclose(found, getattr(theirs, name), rtol=1e-5, atol=1e-6)
+            on_disk = getattr(disk, name)
+            assert isinstance(on_disk, Stored)
+            assert on_disk.dtype == found.dtype == "float32"
+            assert np.array_equal(on_disk, found)
+            assert np.array_equal(on_disk[1:3], found[1:3])
+            assert np.array_equal(on_disk[::2, 1:], found[::2, 1:])
+            assert np.array_equal(on_disk @ np.eye(on_disk.shape[1]), found)
+        assert (ours.draws, ours.replicates, ours.draw) == (16, 2, "joint")
+    train, cross, test = (k.nngp for k in loose)
+    both = np.block([[train, cross.T], [cross, test]])
+    assert np.array_equal(both, both.T)
+    assert np.array_equal(kept.train.nngp.diagonal(), np.diagonal(train))
+    assert np.linalg.eigvalsh(both.astype(float))[0] > -1e-5
+
+
+NETWORKS = {
+    "one tile": (NET, dict(tile=100), {}),
+    "an odd number of tiles": (NET, dict(tile=4), {}),
+    "NNGP alone, one replicate": (NET, dict(tile=3), dict(get="nngp", replicates=1)),
+    "the mean, positions": (
+        InfiniteTransformer(readout="mean", positions=0.5, causal=True), dict(tile=4), {},
+    ),
+    "pairs": (InfiniteTransformer(depth=2), dict(tile=4), {}),
+    "without a softmax": (
+        InfiniteTransformer(depth=2, attention="identity", activation="erf"), dict(tile=4), {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_any_network(name):
+    network, options, how = NETWORKS[name]
+    found = gram(network, X, mask1=MASK, **options, **FEW | how)
+    exact = network.attention == "identity"
+    draw = {} if exact else dict(draw="pairwise" if network.depth > 1 else "joint")
+    theirs = network(X, mask1=MASK, **FEW | how | draw)
+    assert isinstance(found, Kernel)
+    for each in FIELDS:
+        a, b = getattr(found, each), getattr(theirs, each)
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+    assert found.draws == theirs.draws
+
+
+def test_inputs_on_disk(tmp_path, kept):
+    """Read tile by tile, from what numpy and zarr keep."""
+    np.save(tmp_path / "x.npy", X)
+    array = zarr.create_array(str(tmp_path / "test"), data=X_TEST)
+    lazy = np.load(tmp_path / "x.npy", mmap_mode="r")
+    found = gram(NET, lazy, array, mask1=MASK, tile=4, store=tmp_path / "k", **FEW)
+    assert np.array_equal(found.cross.ntk, kept.cross.ntk)
+
+
+class Counted:
+    """An array that notes how much of it is read at a time."""
+
+    def __init__(self, x):
+        self.x, self.most = x, 0
+        self.shape, self.dtype, self.ndim = x.shape, x.dtype, x.ndim
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, at):
+        self.most = max(self.most, len(self.x[at]))
+        return self.x[at]
+
+
+def test_no_more_than_a_tile_is_read():
+    counted = Counted(X)
+    gram(NET, counted, tile=4, **FEW)
+    assert counted.most == 4
+
+
+# Kept, and gone on with ------------------------------------------------------------------------
+
+SCRIPT = """
+import sys, time
+import jax, numpy as np
+from theorykit.kernels import InfiniteTransformer, gram, tiles
+x = np.random.default_rng(0).normal(size=(11, 3, 2)).astype("f4")
+made = tiles.computed_step
+def slowly(*given):
+    yield from made(*given)
+    time.sleep(0.2)
+tiles.computed_step = slowly
+gram(InfiniteTransformer(activation="erf"), x, tile=2, store=sys.argv[1], key=jax.random.key(0),
+     draws=16, replicates=2)
+"""
+
+
+def test_a_kill_costs_nothing(tmp_path):
+    """What was written stays, and the rest comes out to the same bits."""
+    script = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "k")])
+    log = tmp_path / "k" / stored.DONE
+    try:
+        for _ in range(2400):
+            if log.exists() and log.read_bytes().count(b"\n") >= 3:
+                break
+            assert script.poll() is None
+            time.sleep(0.05)
+    finally:
+        script.send_signal(signal.SIGKILL)
+        script.wait()
+    before = log.read_bytes().count(b"\n")
+    assert 3 <= before < 15
+    with log.open("ab") as out:
+        out.write(b"1")  # half a line
+    at = {p: p.stat().st_mtime_ns for p in (tmp_path / "k" / "nngp").rglob("*") if p.is_file()}
+    resumed = gram(NET, X, tile=2, store=tmp_path / "k", **FEW)
+    untouched = sum(p.stat().st_mtime_ns == was for p, was in at.items())
+    assert untouched > before  # three tiles in each of the first pieces, and the header
+    straight = gram(NET, X, tile=2, store=tmp_path / "again", **FEW)
+    for name in FIELDS:
+        assert np.array_equal(getattr(resumed, name), getattr(straight, name))
+    assert len(log.read_bytes().split()) == len(tiles.steps(6))
+    at = {p: p.stat().st_mtime_ns for p in (tmp_path / "k" / "nngp").rglob("c/*")}
+    gram(NET, X, tile=2, store=tmp_path / "k", **FEW)
+    assert at == {p: p.stat().st_mtime_ns for p in at}
+
+
+def test_a_store_of_something_else(tmp_path):
+    make = lambda network=NET, x=X, **options: gram(
+        network, x, **FEW | dict(tile=6, store=tmp_path / "k") | options
+    )
+    make()
+    for change, said in (
+        (dict(network=InfiniteTransformer()), "with network .*erf.*, this one has network .*relu"),
+        (dict(key=jax.random.key(1)), "belongs to a kernel with key"),
+        (dict(draws=17), "with options.draws 16, this one has options.draws 17"),
+        (dict(tile=5), "with tile 6, this one has tile 5"),
+        (dict(x=X + 1), "with other values of the inputs"),
+        (dict(x=X[:9]), "with inputs"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            make(**change)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("x")
+    with pytest.raises(ValueError, match="holds other files and no kernel"):
+        make(store=tmp_path / "other")
+    with (
+        stored.Folder(tmp_path / "busy", (stored.HEADER, {}), own=stored.OWN),
+        pytest.raises(ValueError, match="another process is writing in"),
+    ):
+        make(store=tmp_path / "busy")
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    """One sentence, before or while it fills up; what was written is used when there is room."""
+    make = lambda: gram(NET, X, tile=2, store=tmp_path / "k", **FEW)
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "_free", lambda path: 2**20 + 100)
+        with pytest.raises(ValueError, match=r"the tiles take 0 MiB, and .*k has 1 MiB left"):
+            make()
+    made, count = tiles.computed_step, 0
+
+    def filling(*given):
+        nonlocal count
+        count += 1
+        if count > 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        yield from made(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tiles, "computed_step", filling)
+        with pytest.raises(ValueError, match=r"No space left on device.*4 of 15 pieces are kept"):
+            make()
+    assert np.array_equal(make().nngp, gram(NET, X, tile=2, **FEW).nngp)
+
+
+def test_what_is_refused(tmp_path):
+    for call, said in (
+        (lambda: gram(NET, X), "key is one random key"),
+        (lambda: gram("net", X, **FEW), "network is an InfiniteTransformer"),
+        (lambda: gram(InfiniteTransformer(readout="tokens"), X, **FEW), "network is an Inf"),
+        (lambda: gram(NET, X[0], **FEW), r"x has shape \(inputs, tokens, features\)"),
+        (lambda: gram(NET, X, X_TEST[..., :1], **FEW), "the same number of features"),
+        (lambda: gram(NET, X, tile=0, **FEW), "tile is a whole number"),
+        (lambda: gram(NET, X, mask2=MASK, **FEW), "mask2 belongs to x_test"),
+        (lambda: gram(NET, X, mask1=MASK[:3], **FEW), "the mask of x holds booleans"),
+        (lambda: gram(NET, X, mask1=MASK & False, **FEW), "every input needs a real token"),
+        (lambda: gram(NET, np.where(X[5, 1, 0] == X, np.nan, X), **FEW), "token 1 of input 5"),
+        (lambda: gram(NET, X + 1j, **FEW), "x is an array of real numbers"),
+        (lambda: gram(NET, X, store=3, **FEW), "store is a path"),
+        (lambda: gram(NET, X, store=tmp_path, mesh=jax.make_mesh((1,), "x"), **FEW), "one of the"),
+        (lambda: gram(InfiniteTransformer(depth=2), X, draw="joint", **FEW), "no joint draws"),
+        (lambda: gram(NET, X[:, :1, :].repeat(9, 2), tile=2, **FEW), "take tile=9 or more"),
+        (lambda: gram(NET, X.astype(jax.numpy.bfloat16), store=tmp_path, **FEW), "a store keeps"),
+        (lambda: gram(NET, 1e30 * X, tile=4, get="nngp", **FEW), "beyond the range of float32"),
+        (lambda: jax.jit(lambda x: gram(NET, x, **FEW))(X), "cannot be traced"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+# Solved from the disk --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory):
+    """A matrix with a spectrum that falls off slowly, in tiles of 7, and itself."""
+    n, m = 60, 5
+    half = RNG.normal(size=(n + m, n)) / np.arange(1, n + 1)
+    k = half @ half.T
+    k = (k + k.T) / 2
+    array = zarr.create_array(
+        str(tmp_path_factory.mktemp("k")), shape=k.shape, chunks=(7, 7), dtype="f8"
+    )
+    array[:, :] = np.where(np.tri(len(k), k=-8, dtype=bool), np.nan, k)  # is not read
+    for i in range(0, n + m, 7):
+        array[i : i + 7, i : i + 7] = k[i : i + 7, i : i + 7]
+    part = lambda rows, columns: Stored(array, 7, rows, columns)
+    return part((0, n), (0, n)), part((n, n + m), (0, n)), part((n, n + m), (n, n + m)), k
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("rank", [1, 10, 256])
+def test_regression_from_tiles(matrix, rank, monkeypatch):
+    """As the direct solution, whatever the preconditioner; the covariance at least as large."""
+    monkeypatch.setattr(iterative, "RANK", rank)
+    train, cross, test, k = matrix
+    n = len(train)
+    y = RNG.normal(size=(n, 2))
+    for tolerance in (1e-3, 1e-9):
+        found = kernels.gp_posterior(train, y, cross, test, noise=0.01, tolerance=tolerance)
+        exact = kernels.gp_posterior(k[:n, :n], y, k[n:, :n], k[n:, n:], noise=0.01)
+        np.testing.assert_allclose(found.mean, exact.mean, atol=50 * tolerance)
+        np.testing.assert_allclose(found.alpha, exact.alpha, atol=1e5 * tolerance)
+        assert 0 <= found.residual <= 10 * tolerance
+        left = y - k[:n, :n] @ found.alpha - 0.01 * found.alpha
+        at = np.linalg.norm(left, axis=0) / np.linalg.norm(y, axis=0)
+        assert at.max() <= found.residual * (1 + 1e-6)
+        more = np.diagonal(found.covariance) - np.diagonal(exact.covariance)
+        assert more.min() > -1e-12
+        assert more.max() < 10 * tolerance
+        assert exact.condition <= found.condition
+    plain = kernels.ridge(train, y[:, 0], k[n:, :n], ridge=0.005, jitter=0.005, tolerance=1e-9)
+    np.testing.assert_allclose(plain.mean, exact.mean[:, 0], atol=1e-7)
+    assert plain.covariance is None
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_preconditioner_pays(matrix, monkeypatch):
+    train, *_ = matrix
+    b = RNG.normal(size=(len(train), 1))
+    steps = []
+    for rank in (1, 256):
+        monkeypatch.setattr(iterative, "RANK", rank)
+        steps.append(iterative.solve(train, iterative.spectrum(train), 1e-3, b, 1e-6).steps)
+    assert steps[1] < steps[0] / 4
+
+
+def test_wrong_regressions(matrix, kept):
+    train, cross, test, k = matrix
+    y = np.ones(len(train))
+    for call, said in (
+        (lambda: kernels.ridge(train, y[1:], cross, ridge=1.0), "one target an input: 60 inputs"),
+        (lambda: kernels.ridge(cross, y[:5], cross, ridge=1.0), "the training kernel is a square"),
+        (lambda: kernels.ridge(train, y, test, ridge=1.0), "the test kernel has shape"),
+        (lambda: kernels.ridge(train, y * np.nan, cross, ridge=1.0), "targets must be finite"),
+        (lambda: kernels.ridge(train, y, cross, ridge=-1.0), "ridge is a number of at least 0"),
+        (lambda: kernels.ridge(train, y, cross, ridge=1.0, tolerance=2), "tolerance lies between"),
+        (lambda: kernels.ridge(train, y, cross, ridge=1e-15, tolerance=1e-14), "a larger ridge"),
+        (lambda: kernels.gp_posterior(train, y, cross, cross, noise=1.0), "kernel of the test inp"),
+        (lambda: kernels.gp_posterior(train, y, 9 * k[60:, :60], test, noise=0.1), "variance is -"),
+        (lambda: kernels.ridge(kept.train, y, cross, ridge=1.0), "give the field nngp or ntk"),
+        (lambda: kept.train.nngp[0], "is read by slices"),
+        (lambda: kept.train.nngp[::-1], "go forward"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_a_kernel_that_is_none(tmp_path):
+    """Conjugate gradients find a direction of negative curvature."""
+    k = np.diag(np.where(np.arange(20) == 3, -5.0, 1.0))
+    array = zarr.create_array(str(tmp_path / "k"), data=k, chunks=(20, 20))
+    own = Stored(array, 20, (0, 20), (0, 20))
+    with pytest.raises(ValueError, match="is not positive semidefinite with this ridge"):
+        kernels.ridge(own, np.ones(20), k, ridge=0.1)
+
+
+def test_variances_are_not_negative(kept):
+    """With next to no noise, and a kernel of few draws."""
+    y = RNG.normal(size=11).astype("f4")
+    found = kernels.gp_posterior(kept.train.nngp, y, kept.cross.nngp, kept.test.nngp, noise=1e-3)
+    assert np.diagonal(found.covariance).min() >= 0
+    assert found.mean.dtype == "float32"
