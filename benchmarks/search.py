@@ -73,8 +73,8 @@ def languages(names: list[str], most: int) -> list[dict]:
             rows.append(
                 dict(language=name, fragment=str(fragment), operations=found.operations,
                      smallest=found.program is not None and found.smallest,
-                     excluded=found.excluded, untold=found.untold, why=found.reason,
-                     compared=found.compared, seconds=seconds, busy=busy, gib=memory())
+                     excluded=found.excluded, untold=found.untold,
+                     why=found.impossible and found.impossible.words, compared=found.compared, seconds=seconds, busy=busy, gib=memory())
             )  # fmt: skip
             print(rows[-1], file=sys.stderr, flush=True)
     return rows

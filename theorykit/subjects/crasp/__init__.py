@@ -22,8 +22,10 @@ from theorykit.subjects.crasp._refute import Counterexample as Counterexample
 from theorykit.subjects.crasp._refute import refute as refute
 from theorykit.subjects.crasp._search import Found as Found
 from theorykit.subjects.crasp._search import Fragment as Fragment
+from theorykit.subjects.crasp._search import Impossible as Impossible
 from theorykit.subjects.crasp._search import Part as Part
 from theorykit.subjects.crasp._search import Traded as Traded
+from theorykit.subjects.crasp._search import impossible as impossible
 from theorykit.subjects.crasp._search import operations as operations
 from theorykit.subjects.crasp._search import search as search
 from theorykit.subjects.crasp._syntax import BooleanRef as BooleanRef

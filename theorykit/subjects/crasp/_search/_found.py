@@ -51,6 +51,21 @@ class Traded:
 
 
 @dataclasses.dataclass(frozen=True)
+class Impossible:
+    """What is known of whether any program exists, of whatever size.
+
+    **Fields:** `words`: why there is none, in a sentence or two; `proved`: whether there is none
+    `"at all"`, none `"without periodic relations"`, or nothing of that is proved, `"nothing"`.
+    """
+
+    words: str
+    proved: Literal["at all", "without periodic relations", "nothing"]
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclasses.dataclass(frozen=True)
 class Found:
     """The result of `search`.
 
@@ -65,7 +80,7 @@ class Found:
     - `strings`: the strings that programs were compared on, with all their prefixes.
     - `apart`: two strings, one right and one wrong, that no program of `untold` operations tells
       apart; None if none were found.
-    - `reason`: in words, why there is no program of any size, where that is known.
+    - `impossible`: why there is no program of any size, where that is known.
     - `traded`: for labels that may be wrong, ever larger programs with ever fewer errors.
     """
 
@@ -79,7 +94,7 @@ class Found:
     strings: tuple[String, ...]
     apart: tuple[String, String] | None = None
     untold: int = -1
-    reason: str | None = None
+    impossible: Impossible | None = None
     traded: tuple[Traded, ...] = ()
 
     @property
@@ -168,8 +183,8 @@ def _sentences(found: Found) -> list[str]:
         x, y = map(shown, found.apart)
         said.append(f"Of {x} and {y} one is right and one is wrong, and no program of at most "
                     f"{found.untold} operations tells them apart.")  # fmt: skip
-    if found.reason is not None:
-        said.append(found.reason)
+    if found.impossible is not None:
+        said.append(str(found.impossible))
     for t in found.traded:
         said.append(f"{t.operations} operations: {t.errors} errors.")
     return said
