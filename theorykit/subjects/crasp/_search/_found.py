@@ -55,11 +55,13 @@ class Impossible:
     """What is known of whether any program exists, of whatever size.
 
     **Fields:** `words`: why there is none, in a sentence or two; `proved`: whether there is none
-    `"at all"`, none `"without periodic relations"`, or nothing of that is proved, `"nothing"`.
+    `"at all"`, none `"without periodic relations"`, or nothing of that is proved, `"nothing"`;
+    `period`: of the powers that a program without periodic relations cannot follow, in symbols.
     """
 
     words: str
     proved: Literal["at all", "without periodic relations", "nothing"]
+    period: int | None = None
 
     def __str__(self) -> str:
         return self.words

@@ -74,12 +74,13 @@ def _pumped(automaton: Automaton, alphabet: str) -> Impossible | None:
     cycle = _cycle(automaton)
     if cycle is None:
         return None
-    x, u, z = map(text, cycle)
+    x, u, z = map(text, cycle[:3])
     return Impossible(
         "There is no program without periodic relations: whether "
         f"{_powers(x, u, '', z)} is in the language depends on n for ever, and such a program's "
         "verdict does not (Lemmas 37 and 38). With them there may be one.",
         "without periodic relations",
+        cycle[3],
     )
 
 
@@ -115,13 +116,17 @@ def _round(moves: Moves, state: int) -> list[int]:
     return path if state == path[0] else []
 
 
-def _cycle(automaton: Automaton) -> tuple[Word, Word, Word] | None:
-    """Return x, u, z such that x u^n z is in the language for some large n and not for others."""
+def _cycle(automaton: Automaton) -> tuple[Word, Word, Word, int] | None:
+    """Return x, u, z such that x u^n z is in the language for some large n and not for others.
+
+    And after how many symbols it all comes again.
+    """
     found = monoid(automaton)
     for moves, u in found.items():
         for state in range(len(moves)):
-            if len(_round(moves, state)) > 1:
-                return _to(found, state), u, _telling(automaton, found, state, moves[state])
+            if (times := len(_round(moves, state))) > 1:
+                z = _telling(automaton, found, state, moves[state])
+                return _to(found, state), u, z, len(u) * times
     return None
 
 
