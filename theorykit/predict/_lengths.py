@@ -42,25 +42,28 @@ class Lengths:
     rival: str = ""
 
 
-def lengths(task: Asked, program: crasp.Program, fragment: crasp.Fragment, seed: int) -> Lengths:
-    """Return the training lengths of a task that a program decides."""
-    most = min(crasp.operations(program) + BEYOND, MOST)
-    needed = crasp.needed(task.task, fragment, most=most, alphabet=task.alphabet,
+def lengths(task: Asked, found: crasp.Found, seed: int) -> Lengths:
+    """Return the training lengths of a task for which a program was found."""
+    assert found.program is not None
+    most = min(max(part.operations or 0 for part in found.parts) + BEYOND, MOST)
+    needed = crasp.needed(task.task, found.fragment, most=most, alphabet=task.alphabet,
                           expressions=EXPRESSIONS, seed=seed)  # fmt: skip
+    if len(found.parts) > 1:
+        return Lengths(needed, why_not="the task asks for several symbols, a program for each")
     try:
-        f = crasp.score(program)
+        f = crasp.score(found.program)
         bound = simulation.training_length(f, f, EPS)
     except ValueError as error:
         return Lengths(needed, why_not=str(error))
     g, rival = _rival(needed, f)
-    found = Lengths(needed, bound.length, bound.printed, rival=rival)
+    known = Lengths(needed, bound.length, bound.printed, rival=rival)
     for longest in FAR:
         try:
             pair = simulation.needed_length(f, g, EPS, longest)
         except ValueError:  # too many cases
             continue
-        return dataclasses.replace(found, pair=pair.length, pair_longest=longest)
-    return found
+        return dataclasses.replace(known, pair=pair.length, pair_longest=longest)
+    return known
 
 
 def _rival(needed: crasp.Needed, f: limit.Transformer) -> tuple[limit.Transformer, str]:

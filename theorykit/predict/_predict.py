@@ -192,7 +192,7 @@ def _predicted(task: Asked, most: int, train: bool | Training, setting: Setting)
     if (found := made.found) is not None:
         assert found.program is not None
         setting.say("lengths")
-        known = lengths(task, found.program, found.fragment, setting.seed)
+        known = lengths(task, found, setting.seed)
         made = dataclasses.replace(made, lengths=known)
         made = dataclasses.replace(
             made,

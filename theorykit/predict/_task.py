@@ -39,11 +39,6 @@ class Asked:
         """Whether it is a task that draws its examples, for next symbols."""
         return isinstance(self.task, Task) and not isinstance(self.task, RegularLanguage)
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether only labelled strings are known."""
-        return isinstance(self.task, Mapping)
-
 
 def asked(task: Any, alphabet: Any = None) -> Asked:
     """Return what is asked by a name, a regular expression, a Python file or an object.
@@ -82,7 +77,7 @@ def _from_text(text: str, alphabet: Any) -> Asked:
     if text in ALGORITHMIC:
         return Asked(text, "an algorithmic task of the limit paper", ALGORITHMIC[text])
     if not set(text) & set(OPERATORS.strip()):
-        known = [*LANGUAGES, *ALGORITHMIC]
+        known = list(dict.fromkeys([*LANGUAGES, *ALGORITHMIC]))
         raise ValueError(
             f"there is no task {shown(text)}; there are {', '.join(known)}, and a regular "
             f"expression has a sign such as * or |.{nearest(text, known)}"
@@ -118,7 +113,8 @@ def _from_file(file: Path) -> Asked:
             raise ValueError(f'{file} has {name} and no alphabet; add, say, alphabet = "ab".')
         symbols = as_alphabet(alphabet)
         if name == "accepts":
-            return Asked(file.stem, f"accepts of {file.name}", _guarded(function, file), symbols)
+            return Asked(file.stem, f"accepts of {file.name}", _named(function, file.stem),
+                         symbols)  # fmt: skip
         return Asked(file.stem, f"strings that sample of {file.name} drew",
                      _drawn(function, file, symbols), symbols)  # fmt: skip
     raise ValueError(
@@ -139,16 +135,13 @@ def _imported(file: Path) -> ModuleType:
     return module
 
 
-def _guarded(function: Any, file: Path) -> Any:
-    """Return an acceptor whose failure names its file."""
+def _named(function: Any, name: str) -> Any:
+    """Return an acceptor that is called as its file is."""
 
     def accepts(string: Any) -> Any:
-        try:
-            return function(string)
-        except Exception as error:
-            said = explain(error, file.resolve())
-            raise ValueError(f"accepts of {file} fails on {shown(string)}: {said}.") from error
+        return function(string)
 
+    accepts.__name__ = name
     return accepts
 
 

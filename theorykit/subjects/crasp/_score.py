@@ -81,6 +81,8 @@ def _joined(e: Boolean, negate: bool) -> tuple[bool, list]:
 
 def _transformer(alphabet: tuple[str, ...], every: bool, conditions: list) -> limit.Transformer:
     atoms = [_atom(alphabet, e, negate) for e, negate in conditions]
+    if len(atoms) == 1:  # joined to nothing
+        every = atoms[0].kind == "="
     S, d = len(alphabet), len(alphabet) + len(atoms) + 1
     V, units = np.zeros((d, d)), list[limit.Unit]()
     sign = -1.0 if every else 1.0
@@ -90,7 +92,7 @@ def _transformer(alphabet: tuple[str, ...], every: bool, conditions: list) -> li
 
     for k, atom in enumerate(atoms, S):
         if atom.kind == "symbol":  # a token holds 1 for its symbol, of which the mean is not read
-            right = {s: sign * -1.0 for s in range(S) if atom.weights[s]}
+            right = {s: sign for s in range(S) if atom.weights[s]}
             unit(right, 1.0 if every else 0.0, sign)
             continue
         V[k, :S] = atom.weights
