@@ -1,6 +1,6 @@
 """Predictions over many tasks: what theory says of each, and what networks did.
 
-    python benchmarks/predict.py [--run DIR] [--train N] [--steps 1000] [TASK ...]
+    python benchmarks/predict.py [--run DIR] [--train N] [--steps 500] [--beyond 1] [TASK ...]
     python benchmarks/predict.py --table FILE
 
 The first prints JSON, a row for each task: the languages that ship, and ten that no paper has.
@@ -58,13 +58,15 @@ OWN: dict[str, Callable[[str], bool] | RegularLanguage] = {
 """Ten tasks that no paper has."""
 
 
-def rows(names: list[str], trained: int, steps: int, run: Path | None) -> list[dict]:
+def rows(
+    names: list[str], trained: int, training: predict.Training, run: Path | None
+) -> list[dict]:
     """Predict each task, and train networks for the first of them."""
     found = []
     for place, name in enumerate(names):
         task = OWN.get(name, name)
         alphabet = None if name in LANGUAGES or isinstance(task, RegularLanguage) else "ab"
-        train = predict.Training(steps=steps) if place < trained else False
+        train = training if place < trained else False
         folder = None if run is None else run / name
         start = time.process_time()
         made = predict.predict(task, alphabet=alphabet, train=train, folder=folder)
@@ -125,15 +127,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="TASK", help="all of them without one")
     parser.add_argument("--train", type=int, default=0, metavar="N")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--beyond", type=int, default=1, metavar="TIMES")
     parser.add_argument("--run", type=Path)
     parser.add_argument("--table", type=Path, metavar="FILE")
     args = parser.parse_args()
     if args.table is not None:
         print(tables(json.loads(args.table.read_text())["tasks"]))
         return
+    training = predict.Training(steps=args.steps, beyond=args.beyond)
     names = args.names or [*LANGUAGES, *OWN]
-    report("predict", tasks=rows(names, args.train, args.steps, args.run))
+    report("predict", tasks=rows(names, args.train, training, args.run))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from theorykit.common.arguments import instance
 from theorykit.common.version import __version__
 from theorykit.predict._lengths import EPS
 from theorykit.predict._predict import Prediction
@@ -26,6 +27,7 @@ Part = Statement | Code | Rows
 
 def page(found: Prediction) -> Page:
     """Return a prediction as a page, for `report.terminal_page` and `report.html_page`."""
+    instance("found", found, Prediction, "what predict.predict returned")
     sections = [Section("The program", tuple(_program(found)))]
     if found.found is not None:
         sections += [

@@ -198,7 +198,7 @@ def _predicted(task: Asked, most: int, train: bool | Training, setting: Setting)
             made,
             size=_size(found.compile().transformer, 2 * (made.length or 1)),
             neighbours=() if task.draws else tuple(
-                neighbours(task.task, found.program.alphabet, found is positional)),
+                neighbours(task.task, tuple(found.program.alphabet), found is positional)),
         )  # fmt: skip
     if train is False:
         return made

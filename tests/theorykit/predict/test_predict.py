@@ -206,8 +206,10 @@ def test_an_acceptor_and_a_sampler_in_a_file(tmp_path):
     accepts = "alphabet = 'ab'\ndef accepts(s):\n    return 'a' in s\n"
     made = predict.predict(file(tmp_path, accepts), most=2)
     assert (made.asked.name, made.answer, made.found.operations) == ("mine", "yes", 1)
-    sample = ("alphabet = 'ab'\ndef sample(rng, length):\n"
-              "    s = ''.join(rng.choice(list('ab'), length))\n    return s, 'a' in s\n")  # fmt: skip
+    sample = (
+        "alphabet = 'ab'\ndef sample(rng, length):\n"
+        "    s = ''.join(rng.choice(list('ab'), length))\n    return s, 'a' in s\n"
+    )
     made = predict.predict(file(tmp_path, sample), most=2)
     assert (made.answer, made.found.operations) == ("yes", 1)
     task = "from theorykit.tasks import BinaryMajority\ntask = BinaryMajority()\n"

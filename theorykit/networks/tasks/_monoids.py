@@ -40,13 +40,16 @@ def monoid(language: RegularLanguage | Automaton) -> dict[Element, Word]:
 
 
 def by_length(language: RegularLanguage | Automaton) -> Iterator[dict[Element, Word]]:
-    """Yield what words of 0, 1, 2, ... symbols do, each with one such word, until it comes again.
+    """Return what words of 0, 1, 2, ... symbols do, each with one such word, until it comes again.
 
     **Arguments:** `language`: a regular language, or its minimal automaton.
 
     **Raises:** `ValueError` if all maps of all lengths together have more than 10^6 numbers.
     """
-    automaton = _automaton(language)
+    return _by_length(_automaton(language))
+
+
+def _by_length(automaton: Automaton) -> Iterator[dict[Element, Word]]:
     letters = _letters(automaton)
     words: dict[Element, Word] = {_identity(automaton): ()}
     seen: set[frozenset[Element]] = set()

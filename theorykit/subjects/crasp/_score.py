@@ -46,7 +46,7 @@ def score(program: Program) -> limit.Transformer:
     """
     instance("program", program, Program, "a Program")
     every, atoms = _joined(inlined(program), False)
-    return _transformer(program.alphabet, every, atoms)
+    return _transformer(tuple(program.alphabet), every, atoms)
 
 
 @dataclasses.dataclass(frozen=True)

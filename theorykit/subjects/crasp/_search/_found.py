@@ -1,8 +1,10 @@
 """What a search found: a program, or that there is none of some size."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
+from theorykit.common.arguments import shown as written
 from theorykit.subjects.crasp._compile import Compiled, compile
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._search._fragment import Fragment
@@ -142,8 +144,14 @@ class Found:
         return "\n".join(_sentences(self))
 
 
-def shown(string: String) -> str:
-    """Return a string as text, repeated parts of a long one as powers."""
+def shown(string: Sequence[str]) -> str:
+    """Return a string as text, repeated parts of a long one as powers.
+
+    **Raises:** `ValueError` for anything but text or a sequence of symbols.
+    """
+    if not isinstance(string, Sequence) or not all(isinstance(s, str) for s in string):
+        raise ValueError(f"a string is text or a sequence of symbols, not {written(string)}.")
+    string = tuple(string)
     apart = " " if any(len(s) > 1 for s in string) or len(string) > BRIEF else ""
     return apart.join(_powers(string) if len(string) > BRIEF else string) or "the empty string"
 

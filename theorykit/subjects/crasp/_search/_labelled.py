@@ -54,7 +54,8 @@ def _prefixes(asked: Question, string: String) -> Int8[np.ndarray, " prefixes"]:
 def _of_language(
     asked: Language, wanted: list[int], count: int, rng: np.random.Generator
 ) -> dict[int, list[String]]:
-    found, words = dict[int, list[String]](), {0: [()]}
+    found = dict[int, list[String]]()
+    words: dict[int, list[String]] = {0: [()]}
     for n in range(1, wanted[-1] + 1):
         tried = _tried(asked, n, words, count if n in wanted else KEPT, rng)
         truth = asked.truths(tried)[:, 0]

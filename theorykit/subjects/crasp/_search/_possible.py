@@ -29,9 +29,11 @@ def impossible(language: RegularLanguage | Automaton, alphabet: str = "") -> Imp
 
     **Raises:** `ValueError` for something else, or an alphabet without a symbol for each letter.
     """
+    automaton: Automaton
     if isinstance(language, RegularLanguage):
-        language, alphabet = language.automaton, language.alphabet
-    automaton = instance("language", language, Automaton, "a tasks.RegularLanguage")
+        automaton, alphabet = language.automaton, language.alphabet
+    else:
+        automaton = instance("language", language, Automaton, "a tasks.RegularLanguage")
     instance("alphabet", alphabet, str, "text")
     if len(alphabet) != automaton.follow.shape[1]:
         raise ValueError(
@@ -138,11 +140,11 @@ def _group(automaton: Automaton) -> tuple[Word, Word, Word, Word] | None:
             stays.setdefault(frozenset(s for s, to in enumerate(still) if s == to), v)
         for (moves, u), state in itertools.product(same.items(), range(len(automaton.accept))):
             path = _round(moves, state)
-            v = next((v for kept, v in stays.items() if kept.issuperset(path)), None)
-            if len(path) > 1 and v is not None:
+            fit = [v for kept, v in stays.items() if kept.issuperset(path)]
+            if len(path) > 1 and fit:
                 found = monoid(automaton)
                 z = _telling(automaton, found, state, moves[state])
-                return _to(found, state), u, v, z
+                return _to(found, state), u, fit[0], z
     return None
 
 
