@@ -165,7 +165,7 @@ EXAMPLES = {
                most=value(1), alphabet=value("ab"), folder=lambda: file(), say=value(str.strip)),
            "unpad()": dict(neutral=value("b"), keep=value(("a",))),
            "impossible()": dict(language=value(LANGUAGE), alphabet=value("ab")),
-           "score()": dict(program=lambda: crasp.parse("alphabet: a\nL(i) := exists[j <= i] Q_a(j)")),
+           "score()": dict(program=lambda: crasp.parse("alphabet: a\nL(i) := exists[j<=i] Q_a(j)")),
            "needed()": dict(
                task=value({"a": True, "b": False, "ab": True}), fragment=crasp.Fragment,
                most=value(1), alphabet=value("ab")),

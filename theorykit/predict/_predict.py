@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from theorykit.common.arguments import flag, function, instance, whole
+from theorykit.common.arguments import flag, function, instance, members, whole
 from theorykit.common.folders import Folder, write_atomically
 from theorykit.common.version import __version__
 from theorykit.experiments import Setting
@@ -64,6 +64,17 @@ class Prediction:
     neighbours: tuple[Neighbour, ...] = ()
     training: Training | None = None
     trials: tuple[Trial, ...] = ()
+
+    def __post_init__(self):
+        instance("asked", self.asked, Asked, "what predict.asked returned")
+        whole("seed", self.seed, 0, 2**32 - 1)
+        instance("plain", self.plain, crasp.Found, "what crasp.search returned")
+        for name, kind in (("positional", crasp.Found), ("size", Size), ("lengths", Lengths),
+                           ("training", Training)):  # fmt: skip
+            instance(name, getattr(self, name), kind | None, f"None or a {kind.__name__}")
+        for name, kind in (("neighbours", Neighbour), ("trials", Trial)):
+            if not all(isinstance(one, kind) for one in members(name, getattr(self, name), name)):
+                raise ValueError(f"{name} are several {kind.__name__}, in a tuple.")
 
     @property
     def found(self) -> crasp.Found | None:
