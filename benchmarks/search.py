@@ -71,11 +71,20 @@ def languages(names: list[str], most: int) -> list[dict]:
             found = crasp.search(LANGUAGES[name], fragment, most=most)
             seconds, busy = time.perf_counter() - start, time.process_time() - busy
             rows.append(
-                dict(language=name, fragment=str(fragment), operations=found.operations,
-                     smallest=found.program is not None and found.smallest,
-                     excluded=found.excluded, untold=found.untold, why=found.reason,
-                     compared=found.compared, seconds=seconds, busy=busy, gib=memory())
-            )  # fmt: skip
+                dict(
+                    language=name,
+                    fragment=str(fragment),
+                    operations=found.operations,
+                    smallest=found.program is not None and found.smallest,
+                    excluded=found.excluded,
+                    untold=found.untold,
+                    why=found.impossible and found.impossible.words,
+                    compared=found.compared,
+                    seconds=seconds,
+                    busy=busy,
+                    gib=memory(),
+                )
+            )
             print(rows[-1], file=sys.stderr, flush=True)
     return rows
 

@@ -23,6 +23,7 @@ if _TYPE_CHECKING:
     from theorykit import experiments as experiments
     from theorykit import kernels as kernels
     from theorykit import papers as papers
+    from theorykit import predict as predict
     from theorykit import proofs_numeric as proofs_numeric
     from theorykit import report as report
     from theorykit import results as results
@@ -61,8 +62,8 @@ _NAMES = {
 }
 _HOME = {name: room for room, names in _NAMES.items() for name in names}
 _ROOMS = (
-    "certify", "checks", "claims", "experiments", "kernels", "papers", "proofs_numeric", "report",
-    "results", "runs",
+    "certify", "checks", "claims", "experiments", "kernels", "papers", "predict", "proofs_numeric",
+    "report", "results", "runs",
 )  # fmt: skip
 # Modules that have a short name: `theorykit.crasp` is `theorykit.subjects.crasp`.
 _SHORT = {

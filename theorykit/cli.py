@@ -254,6 +254,44 @@ def _experiment(
     return 0
 
 
+@app.command("predict")
+def _predict(
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="A name, a regular expression, or a Python file."),
+    ],
+    alphabet: Annotated[
+        str | None, typer.Option(help="The symbols; those of the expression without it.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=0, max=40, help="Operations of programs, in full.")] = 7,
+    train: Annotated[bool, typer.Option("--train", help="Hold it against networks.")] = False,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep what is done here; go on where it stopped."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
+    ] = None,
+) -> int:
+    """Say whether a transformer will learn a task at all lengths, and what that rests on."""
+    from theorykit import predict
+
+    if html is not None and html.exists() and not html.is_dir():
+        raise ValueError(f"{html} is a file; name a folder for the page.")
+    err = report.console(stderr=True)
+    say = lambda line: err.print(line, markup=False, style="dim")
+    made = predict.predict(
+        task, alphabet=alphabet, most=most, train=train, seed=seed, folder=run, say=say
+    )
+    page = predict.page(made)
+    report.console().print(report.terminal_page(page))
+    if html is not None:
+        html.mkdir(parents=True, exist_ok=True)
+        write_atomically(html / "index.html", report.html_page(page))
+    return 0
+
+
 @app.command("audit")
 def _audit(
     patterns: Annotated[

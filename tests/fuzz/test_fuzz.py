@@ -22,7 +22,8 @@ def faults(*arguments):
 
 PACKAGES = [
     "pacbayes", "sharpness", "templates", "simulation", "boolean", "crasp", "limit", "tasks",
-    "training", "kernels", "nets", "compare", "certify", "checks", "checks.domains", "exponents",
+    "training", "kernels", "predict", "nets", "compare", "certify", "checks", "checks.domains",
+    "exponents",
 ]  # fmt: skip
 
 SAMPLE = [

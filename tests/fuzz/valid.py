@@ -25,6 +25,7 @@ from theorykit import (
     limit,
     nets,
     pacbayes,
+    predict,
     simulation,
     tasks,
     templates,
@@ -162,7 +163,14 @@ EXAMPLES = {
            "search()": dict(
                task=value({"a": True, "b": False, "ab": True}), fragment=crasp.Fragment,
                most=value(1), alphabet=value("ab"), folder=lambda: file(), say=value(str.strip)),
-           "unpad()": dict(neutral=value("b"), keep=value(("a",)))},
+           "unpad()": dict(neutral=value("b"), keep=value(("a",))),
+           "impossible()": dict(language=value(LANGUAGE), alphabet=value("ab")),
+           "score()": dict(program=lambda: crasp.parse("alphabet: a\nL(i) := exists[j<=i] Q_a(j)")),
+           "needed()": dict(
+               task=value({"a": True, "b": False, "ab": True}), fragment=crasp.Fragment,
+               most=value(1), alphabet=value("ab")),
+           "labelled()": dict(task=value(lambda s: "a" in s), lengths=value([1, 3]), count=value(4),
+                              alphabet=value("ab"))},
     ),
     "limit": dict(
         transformer=limited, strings=value(["01", "11"]), string=value("01"),
@@ -187,6 +195,11 @@ EXAMPLES = {
         high=value(6), words=value(["ab", "ba"]), word=value("ab"), ids=lambda: LANGUAGE.ids("ab"),
         sample=lambda: tasks.Majority().sample(key(), 6), places=value(20),
         u=lambda: jnp.array(0.5), size=value(8),
+    ),
+    "predict": dict(
+        task=value("a*b*"), alphabet=value("ab"), most=value(1), train=value(False),
+        say=value(str.strip), folder=lambda: file(),
+        found=functools.cache(lambda: predict.predict("a*b*", most=1)),
     ),
     "training": dict(
         make=value(lambda rngs: nets.MLP(width=4, features=2, rngs=rngs)), problem=problem,

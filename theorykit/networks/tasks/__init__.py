@@ -25,9 +25,12 @@ from theorykit.networks.tasks._geometric import ShortestPath as ShortestPath
 from theorykit.networks.tasks._lengths import AnyLength as AnyLength
 from theorykit.networks.tasks._lengths import LengthBins as LengthBins
 from theorykit.networks.tasks._lengths import placed as placed
+from theorykit.networks.tasks._monoids import by_length as by_length
 from theorykit.networks.tasks._monoids import in_ac0 as in_ac0
+from theorykit.networks.tasks._monoids import monoid as monoid
 from theorykit.networks.tasks._monoids import star_free as star_free
 from theorykit.networks.tasks._regular import LANGUAGES as LANGUAGES
+from theorykit.networks.tasks._regular import Automaton as Automaton
 from theorykit.networks.tasks._regular import RegularLanguage as RegularLanguage
 from theorykit.networks.tasks._sequences import InductionHead as InductionHead
 from theorykit.networks.tasks._sequences import Sorting as Sorting
@@ -39,6 +42,7 @@ __all__ = [
     "Addition",
     "Algorithmic",
     "AnyLength",
+    "Automaton",
     "BinaryMajority",
     "BinaryMajorityInterleave",
     "InContextKGram",
@@ -58,7 +62,9 @@ __all__ = [
     "Sorting",
     "Task",
     "UniqueCopy",
+    "by_length",
     "in_ac0",
+    "monoid",
     "placed",
     "regression",
     "star_free",

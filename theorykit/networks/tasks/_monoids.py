@@ -1,30 +1,69 @@
-"""What the syntactic monoid of a regular language says about it: star-free, in AC0."""
+"""What words do to the states of an automaton: the syntactic monoid of a regular language."""
+
+from collections.abc import Iterator
 
 from theorykit.common.arguments import affordable, instance
-from theorykit.networks.tasks._regular import RegularLanguage
+from theorykit.networks.tasks._regular import Automaton, RegularLanguage
 
 Element = tuple[int, ...]
 """What a word does to the states of the minimal automaton."""
 
+Word = tuple[int, ...]
+"""The numbers of a word's symbols in the alphabet."""
 
-MOST = 10**7
-"""Numbers of all maps together, at most: seconds."""
+MOST = 10**6
+"""Numbers of all maps together, at most: a few seconds."""
 
 
-def monoid(language: RegularLanguage) -> set[Element]:
-    """Return the syntactic monoid, as maps of the states of the minimal automaton."""
-    letters = _letters(language)
-    found = {tuple(range(len(language.automaton.accept)))}
+def monoid(language: RegularLanguage | Automaton) -> dict[Element, Word]:
+    """Return the syntactic monoid, as maps of the states of the minimal automaton.
+
+    **Arguments:** `language`: a regular language, or its minimal automaton.
+
+    **Returns:** for each map the first of its shortest words, as numbers of symbols; shorter words
+    come first.
+
+    **Raises:** `ValueError` if all maps together have more than 10^6 numbers.
+    """
+    automaton = _automaton(language)
+    letters = _letters(automaton)
+    found: dict[Element, Word] = {_identity(automaton): ()}
     waiting = list(found)
-    while waiting:
-        element = waiting.pop()
-        for letter in letters:
+    for element in waiting:
+        for symbol, letter in enumerate(letters):
             made = _then(element, letter)
             if made not in found:
-                found.add(made)
+                found[made] = (*found[element], symbol)
                 waiting.append(made)
         affordable("the syntactic monoid", len(found) * len(element), MOST)
     return found
+
+
+def by_length(language: RegularLanguage | Automaton) -> Iterator[dict[Element, Word]]:
+    """Return what words of 0, 1, 2, ... symbols do, each with one such word, until it comes again.
+
+    **Arguments:** `language`: a regular language, or its minimal automaton.
+
+    **Raises:** `ValueError` if all maps of all lengths together have more than 10^6 numbers.
+    """
+    return _by_length(_automaton(language))
+
+
+def _by_length(automaton: Automaton) -> Iterator[dict[Element, Word]]:
+    letters = _letters(automaton)
+    words: dict[Element, Word] = {_identity(automaton): ()}
+    seen: set[frozenset[Element]] = set()
+    numbers = 0
+    while (of_one_length := frozenset(words)) not in seen:
+        seen.add(of_one_length)
+        numbers += len(words) * len(automaton.accept)
+        affordable("the sets of what words of one length do", numbers, MOST)
+        yield words
+        longer: dict[Element, Word] = {}
+        for element, word in words.items():
+            for symbol, letter in enumerate(letters):
+                longer.setdefault(_then(element, letter), (*word, symbol))
+        words = longer
 
 
 def star_free(language: RegularLanguage) -> bool:
@@ -41,25 +80,26 @@ def in_ac0(language: RegularLanguage) -> bool:
     Barrington, Compton, Straubing and Thérien (1992): the words of no one length act as a set that
     holds a nontrivial group. If it holds one, it holds the powers of one of the group's elements.
     """
-    letters = _letters(language)
-    words = frozenset(letters)  # of one length
-    seen: set[frozenset[Element]] = set()
-    numbers = 0
-    while words not in seen:
-        seen.add(words)
-        numbers += len(words) * len(letters[0])
-        affordable("the sets of what words of one length do", numbers, MOST)
+    for words in by_length(language):
         for element in words:
             group = _cycle(element)
-            if element in group and words.issuperset(group):
+            if element in group and words.keys() >= set(group):
                 return False
-        words = frozenset(_then(element, letter) for element in words for letter in letters)
     return True
 
 
-def _letters(language: RegularLanguage) -> list[Element]:
-    instance("language", language, RegularLanguage, "a tasks.RegularLanguage")
-    return [tuple(column) for column in language.automaton.follow.T.tolist()]
+def _automaton(language: RegularLanguage | Automaton) -> Automaton:
+    if isinstance(language, Automaton):
+        return language
+    return instance("language", language, RegularLanguage, "a tasks.RegularLanguage").automaton
+
+
+def _letters(automaton: Automaton) -> list[Element]:
+    return [tuple(column) for column in automaton.follow.T.tolist()]
+
+
+def _identity(automaton: Automaton) -> Element:
+    return tuple(range(len(automaton.accept)))
 
 
 def _then(first: Element, second: Element) -> Element:

@@ -49,6 +49,36 @@ class Automaton:
     accept: np.ndarray
     live: np.ndarray
 
+    @classmethod
+    def minimal(cls, follow: np.ndarray, accept: np.ndarray) -> "Automaton":
+        """Return the minimal automaton of a complete one, whose first state is the initial one.
+
+        Moore's refinement: states are told apart by ever longer words, until no more are.
+        """
+        reached = [0]
+        for state in reached:
+            reached += [s for s in dict.fromkeys(follow[state].tolist()) if s not in reached]
+        place = np.zeros(len(follow), int)
+        place[reached] = np.arange(len(reached))
+        follow, accept = place[follow[reached]], np.asarray(accept)[reached]
+        classes, parts = accept.astype(int), 0
+        while len(np.unique(classes)) > parts:
+            parts = len(np.unique(classes))
+            rows = np.column_stack([classes, classes[follow]])
+            classes = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        _, first, classes = np.unique(classes, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # by the first state of each class, so that the initial is 0
+        number = np.argsort(order)
+        return cls.of(number[classes][follow[first[order]]], accept[first[order]])
+
+    @classmethod
+    def of(cls, follow: np.ndarray, accept: np.ndarray) -> "Automaton":
+        """Return an automaton, with the states from which some word is accepted."""
+        live = accept
+        for _ in follow:
+            live = live | live[follow].any(1)
+        return cls(follow, accept, live)
+
 
 @dataclasses.dataclass(frozen=True)
 class RegularLanguage(AnyLength):
@@ -170,10 +200,7 @@ class RegularLanguage(AnyLength):
                     waiting.append(found)
         follow = np.array([[order[dfa.transitions[s][a]] for a in self.alphabet] for s in waiting])
         accept = np.array([s in dfa.final_states for s in waiting])
-        live = accept
-        for _ in waiting:
-            live = live | live[follow].any(1)
-        return Automaton(follow, accept, live)
+        return Automaton.of(follow, accept)
 
     def accepts(self, words: str | Sequence[str]) -> Any:
         """Return whether a word is in the language; of a list of words, an array (words,)."""

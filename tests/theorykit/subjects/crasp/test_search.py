@@ -9,8 +9,7 @@ import pytest
 
 from theorykit.networks.tasks import LANGUAGES, BinaryMajority, RegularLanguage, Sample
 from theorykit.subjects import crasp
-from theorykit.subjects.crasp._search._asked import question
-from theorykit.subjects.crasp._search._possible import impossible
+from theorykit.subjects.crasp._search import _possible
 
 ab = crasp.Fragment(constants=(0, 1))
 
@@ -68,7 +67,7 @@ def test_joined_programs_are_right_and_said_to_be_no_smallest():
 def test_there_is_no_program_without_positions(name):
     found = crasp.search(LANGUAGES[name], most=5)
     assert (found.program, found.excluded, found.evidence) == (None, 5, "exhaustive")
-    assert "There is no program" in found.reason
+    assert "There is no program" in str(found.impossible)
     x, y = found.apart
     assert found.untold == 5
     one, other = LANGUAGES[name].accepts(["".join(x), "".join(y)])
@@ -80,9 +79,38 @@ def test_there_is_no_program_without_positions(name):
 
 @pytest.mark.parametrize("row", crasp.table(2), ids=lambda row: row["task"])
 def test_reasons_agree_with_table_2(row):
-    reason = impossible(question(LANGUAGES[row["task"]], None, False, 0), crasp.Fragment()) or ""
-    assert "no program at all" not in reason or row["positions"] == "no"
-    assert not reason or row["no_positions"] == "no"
+    found = crasp.impossible(LANGUAGES[row["task"]])
+    if found is not None:
+        assert found.proved != "nothing"
+        assert row["no_positions"] == "no"
+        assert row["positions"] == "no" or found.proved == "without periodic relations"
+
+
+def test_a_monoid_that_is_too_large_is_said_to_be():
+    orders = RegularLanguage("x", "(a|b)*a(a|b){9}", "ab")
+    found = crasp.impossible(orders)
+    assert found.proved == "nothing"
+    assert "was not looked at" in found.words
+    with pytest.raises(ValueError, match="2 symbols, and its alphabet has 3"):
+        crasp.impossible(LANGUAGES["parity"].automaton, "abc")
+
+
+@pytest.mark.parametrize("name", ["parity", "tomita5", "tomita6"])
+def test_powers_that_no_program_follows_are_in_and_out_for_ever(name):
+    language = LANGUAGES[name]
+    x, u, v, z = (language.word(part) for part in _possible._group(language.automaton))
+    assert len(u) == len(v)
+    assert f"({u} " in str(crasp.impossible(language)).replace("((", "(")
+    for m in (1, 2, 3):
+        truth = language.accepts([x + (u + v * (m - 1)) * n + z for n in range(40)])
+        assert len(set(truth[20:])) == 2
+
+
+def test_a_search_stops_at_a_number_of_expressions():
+    few = crasp.search(LANGUAGES["parity"], most=6, join=False, expressions=10_000)
+    assert few.excluded < 6
+    assert few.compared <= 10_000
+    assert crasp.search(LANGUAGES["parity"], most=few.excluded).excluded == few.excluded
 
 
 def test_a_task_has_a_program_for_each_output():
@@ -177,6 +205,11 @@ def test_bad_input_is_refused_in_a_sentence(call, said):
     with pytest.raises(ValueError, match=said) as raised:
         call()
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_a_search_on_more_than_two_words_comes_to_an_end():
+    assert crasp.search(LANGUAGES["d12"], most=7).excluded == 7
 
 
 @pytest.mark.slow

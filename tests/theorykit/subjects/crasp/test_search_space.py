@@ -150,3 +150,15 @@ def test_the_cost_of_a_size_is_close_to_what_is_compared():
     expected, before = space.cost(5), space.compared
     level(space, 5, lambda words, made: None)
     assert 0.5 < (space.compared - before) / expected < 2
+
+
+@pytest.mark.parametrize("bit", [62, 63])
+def test_keys_tell_behaviours_apart_that_differ_in_the_last_bits_of_words(bit):
+    # An odd factor leaves the last bit of a word as it is: with factors alone two cancel.
+    strings = Sample(["a" * 200])
+    words = np.zeros((1 + strings.words, strings.words), np.uint64)
+    for one in range(1, strings.words):
+        words[one, [0, one]] = np.uint64(1) << np.uint64(bit)
+    for seed in range(8):
+        space = Space(crasp.Fragment(), "a", strings, 3, seed)
+        assert len(np.unique(space.boolean_keys(words[:-1]))) == strings.words

@@ -1,8 +1,10 @@
 """What a search found: a program, or that there is none of some size."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
+from theorykit.common.arguments import shown as written
 from theorykit.subjects.crasp._compile import Compiled, compile
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._search._fragment import Fragment
@@ -51,6 +53,23 @@ class Traded:
 
 
 @dataclasses.dataclass(frozen=True)
+class Impossible:
+    """What is known of whether any program exists, of whatever size.
+
+    **Fields:** `words`: why there is none, in a sentence or two; `proved`: whether there is none
+    `"at all"`, none `"without periodic relations"`, or nothing of that is proved, `"nothing"`;
+    `period`: of the powers that a program without periodic relations cannot follow, in symbols.
+    """
+
+    words: str
+    proved: Literal["at all", "without periodic relations", "nothing"]
+    period: int | None = None
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclasses.dataclass(frozen=True)
 class Found:
     """The result of `search`.
 
@@ -65,7 +84,7 @@ class Found:
     - `strings`: the strings that programs were compared on, with all their prefixes.
     - `apart`: two strings, one right and one wrong, that no program of `untold` operations tells
       apart; None if none were found.
-    - `reason`: in words, why there is no program of any size, where that is known.
+    - `impossible`: why there is no program of any size, where that is known.
     - `traded`: for labels that may be wrong, ever larger programs with ever fewer errors.
     """
 
@@ -79,7 +98,7 @@ class Found:
     strings: tuple[String, ...]
     apart: tuple[String, String] | None = None
     untold: int = -1
-    reason: str | None = None
+    impossible: Impossible | None = None
     traded: tuple[Traded, ...] = ()
 
     @property
@@ -125,8 +144,14 @@ class Found:
         return "\n".join(_sentences(self))
 
 
-def shown(string: String) -> str:
-    """Return a string as text, repeated parts of a long one as powers."""
+def shown(string: Sequence[str]) -> str:
+    """Return a string as text, repeated parts of a long one as powers.
+
+    **Raises:** `ValueError` for anything but text or a sequence of symbols.
+    """
+    if not isinstance(string, Sequence) or not all(isinstance(s, str) for s in string):
+        raise ValueError(f"a string is text or a sequence of symbols, not {written(string)}.")
+    string = tuple(string)
     apart = " " if any(len(s) > 1 for s in string) or len(string) > BRIEF else ""
     return apart.join(_powers(string) if len(string) > BRIEF else string) or "the empty string"
 
@@ -168,8 +193,8 @@ def _sentences(found: Found) -> list[str]:
         x, y = map(shown, found.apart)
         said.append(f"Of {x} and {y} one is right and one is wrong, and no program of at most "
                     f"{found.untold} operations tells them apart.")  # fmt: skip
-    if found.reason is not None:
-        said.append(found.reason)
+    if found.impossible is not None:
+        said.append(str(found.impossible))
     for t in found.traded:
         said.append(f"{t.operations} operations: {t.errors} errors.")
     return said

@@ -21,7 +21,7 @@ from theorykit.subjects.crasp._search._fragment import Fragment
 from theorykit.subjects.crasp._search._judge import Judge
 from theorykit.subjects.crasp._search._maker import level
 from theorykit.subjects.crasp._search._noise import noisy
-from theorykit.subjects.crasp._search._possible import impossible
+from theorykit.subjects.crasp._search._possible import reason
 from theorykit.subjects.crasp._search._questions import Language, Question
 from theorykit.subjects.crasp._search._sample import WORD, Sample, String
 from theorykit.subjects.crasp._search._seek import Goal
@@ -44,6 +44,7 @@ def search(
     alphabet: Any = None,
     agree: float = 1.0,
     join: bool = True,
+    expressions: int = 10**9,
     seed: int = 0,
     folder: Any = None,
     say: Callable[[str], None] | None = None,
@@ -66,6 +67,8 @@ def search(
     - `alphabet`: the symbols, for a function or for labelled strings.
     - `agree`: the share of labels that a program must get right; below 1 some may be wrong.
     - `join`: whether larger programs are joined from small ones.
+    - `expressions`: how many are compared in all, on 64 prefixes, at most; a size that would go
+      beyond is not begun, and what was found by then is the result.
     - `seed`: of random strings, and of what a task draws.
     - `folder`: where to keep what is done; a search that was killed goes on from there.
     - `say`: is called with a line for each size.
@@ -78,6 +81,7 @@ def search(
                         "a crasp.Fragment")  # fmt: skip
     most, seed = whole("most", most, 0, 40), whole("seed", seed, 0, 2**32 - 1)
     agree = number("agree", agree, "a share above 0 and up to 1", lambda share: 0 < share <= 1)
+    expressions = whole("expressions", expressions, 1, 10**12)
     flag("join", join)
     if say is None:
         say = lambda line: None
@@ -87,7 +91,7 @@ def search(
         if not isinstance(asked, Labelled):
             raise ValueError("agree is for labelled strings; for a language it is 1.")
         return noisy(asked, fragment, most, agree)
-    return _Search(asked, fragment, most, join, seed, folder, say).run()
+    return _Search(asked, fragment, most, join, expressions, seed, folder, say).run()
 
 
 @dataclasses.dataclass
@@ -101,9 +105,10 @@ class _Answer:
 
 
 class _Search:
-    def __init__(self, asked: Question, fragment: Fragment, most: int, join: bool, seed: int,
-                 folder: Any, say: Callable[[str], None]):  # fmt: skip
+    def __init__(self, asked: Question, fragment: Fragment, most: int, join: bool,
+                 expressions: int, seed: int, folder: Any, say: Callable[[str], None]):  # fmt: skip
         self.asked, self.fragment, self.most, self.join = asked, fragment, most, join
+        self.left = expressions  # to compare, on 64 prefixes
         self.say, self.keys = say, 0
         self.rng = np.random.default_rng(seed)
         self.judge = Judge(asked, self.rng)
@@ -113,7 +118,9 @@ class _Search:
         self.space: Space | None = None
         self.done = 0  # sizes that are kept
         header = dict(task=asked.name, alphabet=list(asked.alphabet), most=most, join=join)
-        header |= dict(seed=seed, truths=digest(self.judge.truths)) | vars(fragment)
+        header |= dict(expressions=expressions, seed=seed, truths=digest(self.judge.truths)) | vars(
+            fragment
+        )
         header["local"] = [sorted(d) for d in fragment.local]
         self.checkpoint = Checkpoint(folder, header, most)
 
@@ -154,11 +161,12 @@ class _Search:
                 goals = self.goals(sample, truths)
                 if not goals:
                     return True
-                if space.too_large(size):
+                if space.too_large(size) or space.cost(size) * sample.words > self.left:
                     self.say(f"{size} operations are too many for the time and memory there is")
                     return True
-                keep = size < self.most
+                keep, before = size < self.most, space.compared
                 level(space, size, functools.partial(_show, goals), keep)
+                self.left -= (space.compared - before) * sample.words
                 self.say(self.line(size))
                 if self.settle(goals, size):
                     return self.again()
@@ -248,7 +256,7 @@ class _Search:
             for output, a in self.answers.items()
         }  # fmt: skip
         return dict(strings=[list(s) for s in self.strings], keys=self.keys, done=done,
-                    failed=list(self.failed.items()), answers=answers)  # fmt: skip
+                    left=self.left, failed=list(self.failed.items()), answers=answers)  # fmt: skip
 
     def recall(self) -> None:
         state = self.checkpoint.state()
@@ -256,6 +264,7 @@ class _Search:
             return
         self.strings = [tuple(s) for s in state["strings"]]
         self.keys, self.done, self.failed = state["keys"], state["done"], dict(state["failed"])
+        self.left = state["left"]
         for output, kept in state["answers"].items():
             text = kept.pop("program")
             self.answers[output] = _Answer(parse(text) if text else None, **kept)
@@ -289,10 +298,10 @@ class _Search:
         if program is not None or not isinstance(asked, Language):
             return found
         pair = untold(asked, self.fragment, found.excluded)
-        reason = impossible(asked, self.fragment)
+        found = dataclasses.replace(found, impossible=reason(asked))
         if pair is None:
-            return dataclasses.replace(found, reason=reason)
-        return dataclasses.replace(found, apart=pair[:2], untold=pair[2], reason=reason)
+            return found
+        return dataclasses.replace(found, apart=pair[:2], untold=pair[2])
 
 
 def _show(goals: dict[str, Goal], words: np.ndarray, made: Any) -> None:

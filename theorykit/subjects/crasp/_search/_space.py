@@ -76,7 +76,8 @@ class Space:
                                    if largest <= np.iinfo(d).max))  # fmt: skip
         rng = np.random.default_rng(seed)
         odd = lambda n: rng.integers(0, 2**63, n, np.uint64) * np.uint64(2) + np.uint64(1)
-        self.by_word, self.by_place = odd(sample.words), odd(sample.width)
+        self.by_word, self.by_half = odd(sample.words), odd(sample.words)
+        self.by_place = odd(sample.width)
         self.booleans = Bank(sample.words, np.uint64, self.depths)
         self.counts = Bank(sample.width, self.dtype, self.depths)
         self._held = np.zeros(0, np.uint64)
@@ -87,11 +88,16 @@ class Space:
     # Keys ----------------------------------------------------------------------------------------
 
     def boolean_keys(self, words: Words) -> Keys:
-        """Return a key for each Boolean: the one word that there is, or a mixture of several."""
+        """Return a key for each Boolean: the one word that there is, or a mixture of several.
+
+        An odd factor alone would leave the last bit of every word as it is, and two of them would
+        cancel whatever the factors are; so upper halves are mixed in before words are added.
+        """
         if self.sample.words == 1:
             return words[:, 0]
-        mixed = (words * self.by_word).sum(1, dtype=np.uint64)
-        return mixed ^ (mixed >> np.uint64(32))
+        mixed = words * self.by_word
+        mixed ^= mixed >> np.uint64(32)
+        return (mixed * self.by_half).sum(1, dtype=np.uint64)
 
     def keys_of_counts(self, rows: Shaped[np.ndarray, "rows width"]) -> Keys:
         """Return a key for each count, so that a sum has the sum of two keys."""

@@ -1,0 +1,144 @@
+"""Predictions over many tasks: what theory says of each, and what networks did.
+
+    python benchmarks/predict.py [--run DIR] [--train N] [--steps 500] [--beyond 1] [TASK ...]
+    python benchmarks/predict.py --table FILE
+
+The first prints JSON, a row for each task: the languages that ship, and ten that no paper has.
+Of the first N of those that are named networks are trained. With a folder, what is done is kept,
+and the same command goes on. The second prints the tables of docs/predict.md of such a JSON.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from _timing import report
+
+from theorykit import predict
+from theorykit.networks.tasks import LANGUAGES, RegularLanguage
+
+
+def more_a(s: str) -> bool:
+    """More a than b."""
+    return s.count("a") > s.count("b")
+
+
+def twice_as_many(s: str) -> bool:
+    """At least twice as many a as b."""
+    return s.count("a") >= 2 * s.count("b")
+
+
+def few_a(s: str) -> bool:
+    """Two to four a."""
+    return 2 <= s.count("a") <= 4
+
+
+def a_n_b_n(s: str) -> bool:
+    """As many b after as many a."""
+    return s == "a" * (len(s) // 2) + "b" * (len(s) // 2)
+
+
+def palindrome(s: str) -> bool:
+    """The same from both ends."""
+    return s == s[::-1]
+
+
+OWN: dict[str, Callable[[str], bool] | RegularLanguage] = {
+    **{f.__name__: f for f in (more_a, twice_as_many, few_a, a_n_b_n, palindrome)},
+    "no_bb": RegularLanguage("no_bb", "(a|ba)*(b|())", "ab"),
+    "same_ends": RegularLanguage("same_ends", "a|b|a(a|b)*a|b(a|b)*b", "ab"),
+    "sorted": RegularLanguage("sorted", "a*b*c*", "abc"),
+    "triples": RegularLanguage("triples", "((a|b)(a|b)(a|b))*", "ab"),
+    "thirds_of_a": RegularLanguage("thirds_of_a", "b*(ab*ab*ab*)*", "ab"),
+}
+"""Ten tasks that no paper has."""
+
+
+def rows(
+    names: list[str], trained: int, training: predict.Training, run: Path | None
+) -> list[dict]:
+    """Predict each task, and train networks for the first of them."""
+    found = []
+    for place, name in enumerate(names):
+        task = OWN.get(name, name)
+        alphabet = None if name in LANGUAGES or isinstance(task, RegularLanguage) else "ab"
+        train = training if place < trained else False
+        folder = None if run is None else run / name
+        start = time.process_time()
+        made = predict.predict(task, alphabet=alphabet, train=train, folder=folder)
+        busy = time.process_time() - start
+        found.append(dict(made.json(), task=name, own=name in OWN, busy=busy))
+        print(f"{name}: {made.answer}, {busy:.0f} s", file=sys.stderr, flush=True)
+    return found
+
+
+def tables(found: list[dict]) -> str:
+    """Return the tables of docs/predict.md."""
+    lines = [
+        "| task | answer | made of | operations | none of at most | layers, heads, width | R_inf | "
+        "length by search | by Theorem 4.1, repaired |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in found:
+        lines.append(f"| {' | '.join(_cells(row))} |")
+    judged = [(row, trial) for row in found for trial in row["trials"]]
+    if not judged:
+        return "\n".join(lines)
+    lines += [
+        "",
+        "| task | network | trained up to | there | up to twice | up to three times | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row, trial in judged:
+        of = trial["positions"], trial["length"], tuple(trial["ends"])
+        bins = predict.Trial(*of, np.array(trial["accuracy"])).means()
+        cells = [f"`{row['task']}`", trial["positions"], str(trial["length"])]
+        cells += [f"{mean:.2f}" for mean in bins] + [trial["agrees"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    verdicts = [trial["agrees"] for _, trial in judged]
+    count = {v: verdicts.count(v) for v in ("agree", "disagree", "not judged")}
+    lines += ["", ", ".join(f"{n} {v}" for v, n in count.items()) + "."]
+    return "\n".join(lines)
+
+
+def _cells(row: dict) -> list[str]:
+    part = row["plain"] if row["plain"]["program"] else row["positional"] or row["plain"]
+    size, asked = row["size"], row["asked_length"]
+    why = (part["impossible"] or {}).get("proved", "")
+    return [
+        f"`{row['task']}`",
+        row["answer"]
+        + (f" (none {why}: proof)" if not part["program"] and why == "at all" else ""),
+        row["fragment"] or "",
+        str(part["operations"] or ""),
+        str(part["excluded"]) if part["excluded"] >= 0 else "",
+        "" if size is None else f"{size['layers']}, {size['heads']}, {size['width']}",
+        "" if size is None else f"{size['norm']:.0f}",
+        "" if row["length"] is None else f"{row['length']} ({row['needed']['evidence']})",
+        "" if asked is None else f"{asked:.1e}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="TASK", help="all of them without one")
+    parser.add_argument("--train", type=int, default=0, metavar="N")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--beyond", type=int, default=1, metavar="TIMES")
+    parser.add_argument("--run", type=Path)
+    parser.add_argument("--table", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    if args.table is not None:
+        print(tables(json.loads(args.table.read_text())["tasks"]))
+        return
+    training = predict.Training(steps=args.steps, beyond=args.beyond)
+    names = args.names or [*LANGUAGES, *OWN]
+    report("predict", tasks=rows(names, args.train, training, args.run))
+
+
+if __name__ == "__main__":
+    main()
