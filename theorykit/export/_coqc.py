@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import re
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -83,17 +82,13 @@ def check(file: str | Path, *, timeout: float = 300.0, memory: float = 6.0) -> C
 
 def _run(name: str, text: str, timeout: float, memory: float) -> tuple[str, str]:
     """Return what coqc prints, and why it refuses the script."""
-    limit = int(memory * 2**30)
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
+    limited = f'ulimit -v {int(memory * 2**20)}; exec coqc -q -noglob "$1"'
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.v").write_text(text)
         try:
             done = subprocess.run(
-                ["coqc", "-q", "-noglob", f"{name}.v"], cwd=folder, capture_output=True, text=True,
-                timeout=timeout, preexec_fn=limited,
+                ["sh", "-c", limited, "coqc", f"{name}.v"], cwd=folder, capture_output=True,
+                text=True, timeout=timeout,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return "", f"it took more than {timeout:g} seconds."

@@ -105,11 +105,17 @@ class Real:
     # Functions: those that Rocq has, and others by them
 
     def max(self, other: "Real") -> "Real":
-        """Return the larger of two."""
+        """Return the larger of two; minus infinity, where JAX starts, leaves the other."""
+        for a, b in ((self, other), (other, self)):
+            if a.op == "infinity" and a.value < 0:
+                return b
         return Real("Rmax", self, other)
 
     def min(self, other: "Real") -> "Real":
         """Return the smaller of two."""
+        for a, b in ((self, other), (other, self)):
+            if a.op == "infinity" and a.value > 0:
+                return b
         return Real("Rmin", self, other)
 
     def is_finite(self) -> bool:
@@ -165,8 +171,10 @@ def real(value: Any) -> Real:
     """Return a constant as the exact number that it is; expressions pass."""
     if isinstance(value, Real):
         return value
-    if isinstance(value, float | np.floating) and not np.isfinite(value):
-        raise NotCertifiable(f"{float(value)} is no real number.")
+    if isinstance(value, float | np.floating) and np.isinf(value):
+        return Real("infinity", value=float(value))
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        raise NotCertifiable("a side has NaN for a constant.")
     if isinstance(value, bool | int | float | Fraction | np.number | np.bool_):
         plain = value if isinstance(value, int | Fraction) else float(value)
         return Real("number", value=Fraction(plain))
@@ -250,6 +258,8 @@ def _said(x: Real, names: Mapping[Real, str]) -> tuple[str, int]:
         return number(x.value)
     if x.op == "PI":
         return "PI", ATOM
+    if x.op == "infinity":
+        raise NotExportable("a side has infinity for a constant, which is no real number.")
     if x.op == "^":
         return f"{said(x.args[0], names, POWER - 1)} ^ {x.value}", POWER
     if x.op == "neg":

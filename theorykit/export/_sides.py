@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from theorykit.certify import NotCertifiable, Program
+from theorykit.certify import NotCertifiable, Program, ball
 from theorykit.checks import AsPolynomials, OnBox
 from theorykit.export._reals import Real, definition, number, sides, variables
 from theorykit.export._script import Part, kind
@@ -18,6 +18,13 @@ IMPORTS = """\
 From Coq Require Import Reals List Lra.
 Import ListNotations.
 Open Scope R_scope."""
+
+RING = """
+
+Ltac by_ring := first [reflexivity | ring | field].
+
+Lemma entry (a b : R) (l m : list R) : a = b -> l = m -> a :: l = b :: m.
+Proof. intros -> ->. reflexivity. Qed."""
 
 BALLS = """\
 From Coq Require Import Reals List Lra.
@@ -119,18 +126,16 @@ def polynomials(check: Any, trial: Any) -> Part:
         _, (left, right), bound = traced(check, sizes, trial)
         name, given = "claim" + of, " ".join(bound)
         quantified = f"forall {given} : R, " if bound else ""
-        many = "repeat (apply f_equal2; [by_ring | ])" if len(left) > 1 else "by_ring"
-        last = "; try reflexivity" if len(left) > 1 else ""
+        tactic = "repeat (apply entry; [by_ring | ]); reflexivity" if len(left) > 1 else "by_ring"
         bodies.append(
             f"{_definitions(left, right, bound, of)}\n\n"
             f"Theorem {name} :\n  {quantified}lhs{of} {given} = rhs{of} {given}.\n"
-            f"Proof. intros. unfold lhs{of}, rhs{of}. cbv zeta. {many}{last}. Qed."
+            f"Proof. intros. unfold lhs{of}, rhs{of}. cbv zeta. {tactic}. Qed."
         )
         theorems.append(name)
-    tactic = "Ltac by_ring := first [ring | field].\n\n"
     about = f"The theorem: both sides agree for all reals.{_sizes(check, settings)}"
     about += f"{_parameters(check)} {EXACT}"
-    return Part(IMPORTS, tactic + "\n\n".join(bodies), tuple(theorems), "an identity, by ring", about)
+    return Part(IMPORTS + RING, "\n\n".join(bodies), tuple(theorems), "an identity, by ring", about)
 
 
 @kind(OnBox)
@@ -172,6 +177,7 @@ def box(check: Any, trial: Any) -> Part:
 
 def _outward(end: Any, way: int) -> Fraction:
     """Return an end of an interval as a fraction, just outside where it is none."""
+    end = ball(end)
     exact = end if end.is_exact() else end.lower() if way < 0 else end.upper()
     mantissa, exponent = exact.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
