@@ -82,6 +82,7 @@ class Translation(Statements):
         self.used: list[set[str]] = [set()]  # what each definition that is being written binds
         self.made: dict[Any, Any] = {}
         self.lets: list[list[tuple[str, Term]]] = []
+        self.inside: list[Any] = []  # functions whose bodies stand where they are called
 
     # Definitions
 
@@ -339,7 +340,7 @@ class Translation(Statements):
             return negated(term(self.compared("Eq", a, b)))
         if op == "Eq" and is_sequence(a) and is_sequence(b):
             left, right = parts(a), parts(b)
-            if len(left) != len(right):
+            if len(left) != len(right) or _is_list(a) != _is_list(b):
                 return literal(False)
             pairs = zip(left, right, strict=True)
             return conjunction([term(self.compared("Eq", x, y)) for x, y in pairs])
@@ -348,6 +349,8 @@ class Translation(Statements):
             if {type(x.type), type(y.type)} == {str, tuple}:
                 raise NotExportable("a number is compared with a sequence.")
             if isinstance(x.type, tuple) and x.type[0] != y.type[0]:
+                if _is_list(a) or _is_list(b):
+                    raise NotExportable("a tuple is compared with a list.")
                 x, y = as_list(a), as_list(b)
             return equal(x, y)
         if op in COMPARED:
@@ -484,6 +487,10 @@ class Translation(Statements):
     # Calls
 
     def _call(self, node: ast.Call, frame: Frame) -> Value:
+        called = None if isinstance(node.func, ast.Attribute) else self.evaluate(node.func, frame)
+        if any(isinstance(a, ast.GeneratorExp) for a in node.args) and _is_own(called):
+            raise NotExportable("it hands an iterator to a function, which may walk it once; that "
+                                "is not translated.", "hands on an iterator")  # fmt: skip
         arguments = self._elements(node.args, frame)
         if any(k.arg is None for k in node.keywords):
             raise NotExportable("a call hands on keywords, which is not translated.")
@@ -492,7 +499,7 @@ class Translation(Statements):
             owner = self.evaluate(node.func.value, frame)
             if not (isinstance(owner, Known) and isinstance(owner.value, types.ModuleType)):
                 return _calls.method(self, owner, node.func.attr, arguments)
-        called = self.evaluate(node.func, frame)
+        called = called or self.evaluate(node.func, frame)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         return self.call(called, arguments, keywords, name)
 
@@ -541,17 +548,17 @@ class Translation(Statements):
     def _inlined(
         self, node: Any, frame: Frame, arguments: Sequence[Value], keywords: dict[str, Value]
     ) -> Value:
-        if len(self.lets) > 200:
+        if self.inside.count(node) > 12:  # it may end where what it is called with is known
             raise NotExportable("a function calls itself.")
         names = [a.arg for a in node.args.args]
         rest = [node.args.vararg.arg] * len(arguments) if node.args.vararg else []
         pairs = zip([*names, *rest], arguments, strict=False)
         self.bind(node, frame, [self.named(n, a) for n, a in pairs], keywords)
-        self.lets.append(self.lets[-1])  # counts how deep calls go
+        self.inside.append(node)
         try:
             return self.body(node, frame)
         finally:
-            self.lets.pop()
+            self.inside.pop()
 
 
 def _called(node: Any, index: int) -> tuple[str, list[str]]:
@@ -586,6 +593,19 @@ def _writable(value: Value) -> bool:
     except NotExportable:
         return False
     return True
+
+
+def _is_own(value: Value | None) -> bool:
+    """Whether a value is a function that would be translated."""
+    return isinstance(value, Closure) or (
+        isinstance(value, Known) and isinstance(value.value, types.FunctionType)
+    )
+
+
+def _is_list(value: Value) -> bool:
+    if isinstance(value, Known):
+        return isinstance(value.value, list)
+    return isinstance(value, Items) and value.is_list
 
 
 def _holds_closure(value: Value) -> bool:

@@ -80,7 +80,11 @@ class Real:
             return real(self.value / other.value)
         return self if is_number(other, 1) else Real("/", self, other)
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self, other: Any) -> "Real":
+        return real(other) + self
+
+    def __rmul__(self, other: Any) -> "Real":
+        return real(other) * self
 
     def __rsub__(self, other: Any) -> "Real":
         return real(other) - self

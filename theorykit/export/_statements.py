@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from theorykit.export._scopes import bound, checked, local
 from theorykit.export._terms import (
     LOOSE,
     NotExportable,
@@ -20,7 +21,6 @@ from theorykit.export._values import (
     Closure,
     Frame,
     Items,
-    Known,
     Value,
     as_list,
     is_sequence,
@@ -68,9 +68,8 @@ class Statements:
         """Return what a function returns."""
         if isinstance(node, ast.Lambda):
             return self.evaluate(node.body, frame)
-        if names := _rebound(node):
-            raise NotExportable(f"an inner function reads {names}, which changes; that is not "
-                                "translated.", "an inner function reads what changes")  # fmt: skip
+        checked(node)
+        frame.local.update(local(node))
         return self.block(node.body, frame, _nothing)
 
     def block(
@@ -83,8 +82,6 @@ class Statements:
                 case ast.Return(value=None):
                     return _nothing(frame)
                 case ast.Return(value=value):
-                    if end is not _nothing:
-                        raise NotExportable("a loop returns before its end.")
                     assert value is not None
                     return self.evaluate(value, frame)
                 case ast.Continue():
@@ -171,14 +168,15 @@ class Statements:
             for statement in body if found else orelse:
                 self.run(statement, frame)
             return
-        names = [n for n in _bound([*body, *orelse]) if n in frame.names]
+        always = {*bound(body)} & {*bound(orelse)}
+        names = [n for n in bound([*body, *orelse]) if n in frame.names or n in always]
         if not names:
             return
         type_: dict[str, Type] = {}
 
         def end_of(way: Sequence[ast.stmt]) -> Callable[[], Term]:
             def last(inner: Frame) -> Value:
-                made = [term(inner.names[n]) for n in names]
+                made = [term(inner.look(n)) for n in names]
                 for n, m in zip(names, made, strict=True):
                     type_[n] = join(type_.get(n), m.type)
                 return tupled([coerced(m, type_[n]) for n, m in zip(names, made, strict=True)])
@@ -195,16 +193,19 @@ class Statements:
             frame.names[names[0]] = self.named(names[0], value)
             return
         called = [self.fresh(n) for n in names]
-        pattern, bound = opened("state", value.type, called)
-        assert isinstance(bound, Items)
+        pattern, opened_ = opened("state", value.type, called)
+        assert isinstance(opened_, Items)
         self.lets[-1].append((f"'{pattern}", value))
-        frame.names.update(zip(names, bound.parts, strict=True))
+        frame.names.update(zip(names, opened_.parts, strict=True))
 
     def loop(self, statement: ast.For, frame: Frame) -> None:
         """Run a loop: statement by statement where its length is known, else as a fold."""
         if statement.orelse or any(isinstance(s, ast.Break) for s in ast.walk(statement)):
             raise NotExportable("it has a loop that breaks, which is not translated.",
                                 "has a loop that breaks")  # fmt: skip
+        if any(isinstance(s, ast.Return) for s in ast.walk(statement)):
+            raise NotExportable("a loop returns before its end, which is not translated.",
+                                "a loop returns before its end")  # fmt: skip
         over = self.evaluate(statement.iter, frame)
         skips = any(isinstance(s, ast.Continue) for s in ast.walk(statement))
         if is_sequence(over) and len(parts(over)) <= MOST and not skips:
@@ -214,7 +215,11 @@ class Statements:
                     self.run(inner, frame)
             return
         row = as_list(over)
-        names = [n for n in _bound(statement.body) if n in frame.names]
+        kept = [n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)]
+        if again := [n for n in kept if n in frame.names]:
+            raise NotExportable(f"a loop binds {again[0]} again, which is not translated.",
+                                "a loop binds a name again")  # fmt: skip
+        names = [n for n in bound(statement.body) if n in frame.names]
         if not names:
             raise NotExportable("it has a loop that changes nothing, which is not translated.")
         start = [term(frame.names[n]) for n in names]
@@ -234,11 +239,11 @@ class Statements:
     ) -> tuple[Term, list[Type]]:
         """Return one step of a fold, and the types that it gives what it binds."""
         called = [self.fresh(n) for n in names]
-        bound = [opened(c, t) for c, t in zip(called, types_, strict=True)]
-        pattern = bound[0][0] if len(bound) == 1 else f"({', '.join(p for p, _ in bound)})"
+        state = [opened(c, t) for c, t in zip(called, types_, strict=True)]
+        pattern = state[0][0] if len(state) == 1 else f"({', '.join(p for p, _ in state)})"
         pattern = f"'{pattern}" if pattern.startswith("(") else pattern
         item, _, inner = self.each(statement.target, row.type[1], frame)
-        inner.names.update(zip(names, (v for _, v in bound), strict=True))
+        inner.names.update(zip(names, (v for _, v in state), strict=True))
         found: list[Type] = list(types_)
 
         def last(ended: Frame) -> Value:
@@ -264,34 +269,3 @@ def _leaves(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.For) and any(
         isinstance(s, ast.Return) for s in ast.walk(statement)
     )
-
-
-def _rebound(node: ast.FunctionDef) -> str:
-    """Return a name that is bound more than once, or in a loop, and read by an inner function."""
-    inner = [n for n in ast.walk(node) if isinstance(n, ast.Lambda | ast.FunctionDef) and n is not node]
-    inside = {id(m) for n in inner for m in ast.walk(n) if m is not n}
-    loops = {id(m) for n in ast.walk(node) if isinstance(n, ast.For) for m in ast.walk(n)}
-    bound: dict[str, int] = {a.arg: 1 for a in node.args.args}
-    for m in ast.walk(node):
-        if isinstance(m, ast.Name) and isinstance(m.ctx, ast.Store) and id(m) not in inside:
-            bound[m.id] = bound.get(m.id, 0) + 1 + (id(m) in loops)
-        if isinstance(m, ast.Attribute) and m.attr == "append" and isinstance(m.value, ast.Name):
-            bound[m.value.id] = 2
-    read = {m.id for n in inner for m in ast.walk(n) if isinstance(m, ast.Name)}
-    return next((n for n in sorted(read) if bound.get(n, 0) > 1), "")
-
-
-def _bound(statements: Sequence[ast.stmt]) -> list[str]:
-    """Return the names that statements bind or append to, in their order."""
-    found: dict[str, None] = {}
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id] = None
-            if isinstance(node, ast.Attribute) and node.attr == "append":
-                if isinstance(node.value, ast.Name):
-                    found[node.value.id] = None
-    return list(found)
-
-
-__all__ = ["Known", "Statements"]

@@ -56,18 +56,24 @@ class Closure:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """The names of a function: its own, and how others are looked up."""
+    """The names of a function: those bound so far, how others are looked up, and all that it binds."""
 
     names: dict[str, Any]
     outer: Callable[[str], Any]
+    local: set[str] = dataclasses.field(default_factory=set)
 
     def look(self, name: str) -> Any:
         """Return what a name stands for."""
-        return self.names[name] if name in self.names else self.outer(name)
+        if name in self.names:
+            return self.names[name]
+        if name in self.local:
+            raise NotExportable(f"the name {name} may not be bound where it is used.",
+                                "a name may not be bound where it is used")  # fmt: skip
+        return self.outer(name)
 
     def copy(self) -> "Frame":
         """Return a frame whose names may be bound anew."""
-        return Frame(dict(self.names), self.outer)
+        return Frame(dict(self.names), self.outer, self.local)
 
 
 Value = Known | Items | Closure | Term
