@@ -51,6 +51,7 @@ from theorykit.export._values import (
     Known,
     Value,
     as_list,
+    held,
     is_sequence,
     opened,
     parts,
@@ -125,7 +126,7 @@ class Translation(Statements):
                 binders.append(f"'{typed}" if pattern.startswith("(") else typed)
                 given.append(bound)
             frame = Frame(names, outer)
-            self.bind(node, frame, given, {})
+            self.bind(node, frame, given, {}, held(value))
             body = self.within(lambda: term(self.body(node, frame)))
         finally:
             self.used.pop()
@@ -207,10 +208,23 @@ class Translation(Statements):
         return Closure(node, frame)
 
     def _tuple(self, node: ast.Tuple, frame: Frame) -> Value:
-        return Items(tuple(self._elements(node.elts, frame)))
+        return self._display(node.elts, frame, False)
 
     def _list(self, node: ast.List, frame: Frame) -> Value:
-        return Items(tuple(self._elements(node.elts, frame)), True)
+        return self._display(node.elts, frame, True)
+
+    def _display(self, nodes: Sequence[ast.expr], frame: Frame, is_list: bool) -> Value:
+        """Return a tuple or list that is written down; lists that it takes in are appended."""
+        made: Value = Items((), is_list)
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                value = self.evaluate(node.value, frame)
+                known = is_sequence(value) or term(value).type[0] == "prod"
+                more = Items(tuple(self.split(value)), is_list) if known else value
+            else:
+                more = Items((self.evaluate(node, frame),), is_list)
+            made = more if isinstance(made, Items) and not made.parts else self.operate("Add", made, more)
+        return made
 
     def _elements(self, nodes: Sequence[ast.expr], frame: Frame) -> list[Value]:
         made: list[Value] = []
@@ -514,7 +528,8 @@ class Translation(Statements):
         keywords = keywords or {}
         if isinstance(called, Closure):
             frame = Frame({}, called.frame.look)
-            return self._inlined(called.node, frame, arguments, keywords)
+            given = self.defaults(called.node, called.frame)
+            return self._inlined(called.node, frame, arguments, keywords, given)
         if not isinstance(called, Known):
             raise NotExportable("what is called is no function that is known.")
         value = called.value
@@ -541,19 +556,24 @@ class Translation(Statements):
                 first = error
         try:
             frame = Frame({}, surroundings(value))
-            return self._inlined(node, frame, arguments, keywords)
+            return self._inlined(node, frame, arguments, keywords, held(value))
         except NotExportable as error:
             raise first or error from None
 
     def _inlined(
-        self, node: Any, frame: Frame, arguments: Sequence[Value], keywords: dict[str, Value]
+        self,
+        node: Any,
+        frame: Frame,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        defaults: dict[str, Value],
     ) -> Value:
         if self.inside.count(node) > 12:  # it may end where what it is called with is known
             raise NotExportable("a function calls itself.")
         names = [a.arg for a in node.args.args]
         rest = [node.args.vararg.arg] * len(arguments) if node.args.vararg else []
         pairs = zip([*names, *rest], arguments, strict=False)
-        self.bind(node, frame, [self.named(n, a) for n, a in pairs], keywords)
+        self.bind(node, frame, [self.named(n, a) for n, a in pairs], keywords, defaults)
         self.inside.append(node)
         try:
             return self.body(node, frame)

@@ -1,7 +1,7 @@
 """Statements: assignments, branches and loops as lets, conditionals and folds."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from theorykit.export._scopes import bound, checked, local
@@ -44,13 +44,19 @@ class Statements:
     fresh: Callable[[str], str]
 
     def bind(
-        self, node: Any, frame: Frame, arguments: Sequence[Value], keywords: dict[str, Value]
+        self,
+        node: Any,
+        frame: Frame,
+        arguments: Sequence[Value],
+        keywords: Mapping[str, Value],
+        defaults: Mapping[str, Value],
     ) -> None:
         """Bind the parameters of a function."""
         args = node.args
+        if args.kwarg or args.posonlyargs:
+            raise NotExportable("a function takes any keywords, which is not translated.")
         names = [a.arg for a in args.args]
-        if args.kwarg or args.kwonlyargs or args.posonlyargs:
-            raise NotExportable("a function takes keywords, which is not translated.")
+        frame.names.update(defaults)
         frame.names.update(zip(names, arguments, strict=False))
         rest = arguments[len(names) :]
         if args.vararg:
@@ -58,11 +64,15 @@ class Statements:
         elif rest:
             raise NotExportable("a function is called with more than it takes.")
         frame.names.update(keywords)
-        for name, default in zip(names[::-1], args.defaults[::-1], strict=False):
-            if name not in frame.names:
-                frame.names[name] = self.evaluate(default, frame)
-        if set(names) - set(frame.names):
+        if {*names, *(a.arg for a in args.kwonlyargs)} - {*frame.names}:
             raise NotExportable("a function is called with less than it takes.")
+
+    def defaults(self, node: Any, frame: Frame) -> dict[str, Value]:
+        """Return the defaults of a function that is made inside another."""
+        args = node.args
+        pairs = [*zip([a.arg for a in args.args][::-1], args.defaults[::-1], strict=False),
+                 *zip([a.arg for a in args.kwonlyargs], args.kw_defaults, strict=True)]  # fmt: skip
+        return {name: self.evaluate(v, frame) for name, v in pairs if v is not None}
 
     def body(self, node: Any, frame: Frame) -> Value:
         """Return what a function returns."""

@@ -293,12 +293,10 @@ PRELUDE = """\
 From Coq Require Import ZArith QArith Qround Qabs Bool List Lia.
 Import ListNotations.
 
-(* Arithmetic of fractions in lowest terms, and Python's operations on whole numbers and lists. *)
+(* Arithmetic of fractions, sums in lowest terms, and Python's operations on numbers and lists. *)
+Set Warnings "-notation-overridden".
 Notation "x + y" := (Qred (Qplus x y)) : Q_scope.
 Notation "x - y" := (Qred (Qminus x y)) : Q_scope.
-Notation "x * y" := (Qred (Qmult x y)) : Q_scope.
-Notation "x / y" := (Qred (Qdiv x y)) : Q_scope.
-Notation "x ^ n" := (Qred (Qpower x n%Z)) : Q_scope.
 Notation "x <=? y" := (Qle_bool x y) (at level 70, no associativity) : Q_scope.
 Notation "x <? y" := (negb (Qle_bool y x)) (at level 70, no associativity) : Q_scope.
 Notation "x =? y" := (Qeq_bool x y) (at level 70, no associativity) : Q_scope.

@@ -233,6 +233,14 @@ def source(function: types.FunctionType) -> Any:
     return min(named)[3]
 
 
+def held(function: types.FunctionType) -> dict[str, Any]:
+    """Return the defaults of a function, as Python holds them."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    given = zip(names[::-1], (function.__defaults__ or ())[::-1], strict=False)
+    return {n: Known(v) for n, v in [*given, *(function.__kwdefaults__ or {}).items()]}
+
+
 def surroundings(function: types.FunctionType) -> Callable[[str], Known]:
     """Return how a function looks up the names that it does not bind."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
