@@ -4,6 +4,8 @@
 #   make slow      the tests that `make test` leaves out because they take long
 #   make fuzz      a table of what every public function does with wrong arguments
 #   make evidence  make verify, and a look at how strong the evidence is
+#   make proofs    the shipped proofs as scripts for Rocq, which is installed (Debian's) where there
+#                  is none, and what it says of them: build/proofs
 #   make docs      the site, with notebooks that are run: build/docs/index.html
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
 #                  copy, themes, phone, accessibility; screenshots in build/report
@@ -14,7 +16,7 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test slow fuzz evidence bare docs setup lint types pytest oldest browser cluster clean
+.PHONY: verify test slow fuzz evidence proofs bare docs setup lint types pytest oldest browser cluster clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -58,6 +60,12 @@ evidence: setup
 	rm -rf build/verify
 	$(UV) run --no-sync theorykit verify --run build/verify
 	$(UV) run --no-sync pytest -m evidence tests/proofs_numeric
+
+# Rocq has been called Coq, and Debian's package is. What it accepted before is not run again.
+proofs: setup
+	@command -v coqc > /dev/null || apt-get install -y coq libcoq-interval \
+		|| { apt-get update && apt-get install -y coq libcoq-interval; }
+	$(UV) run --no-sync theorykit export --rocq build/proofs --check --json build/proofs.json
 
 # The oldest JAX (and flax, numpy, ...) that pyproject.toml allows, in an environment of its own.
 oldest: $(UV)

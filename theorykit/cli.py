@@ -392,6 +392,51 @@ def _coverage(
     return int(bool(found.moved))
 
 
+@app.command("export")
+def _export(
+    names: Names = None,
+    rocq: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write scripts for Rocq into this folder.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run coqc on each, and keep its assumptions beside it.")
+    ] = False,
+    control: Annotated[
+        bool, typer.Option("--control", help="Write the controls, which are to be refused.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, metavar="SECONDS", help="The longest that coqc may take.")
+    ] = 300.0,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+    ] = None,
+) -> int:
+    """Write proofs as scripts for Rocq; exit 1 if one that should be accepted is refused."""
+    from theorykit.export import Row, export_all, summary
+
+    if rocq is None:
+        raise ValueError("name a folder for the scripts: --rocq DIR.")
+    writable(json_file)
+    claims = select(names or [])
+    err = report.console(stderr=True)
+
+    def say(row: Row) -> None:
+        if len(claims) > 1:
+            line = " ".join([row.state, row.id, row.why.removeprefix(row.id)])
+            err.print(line.rstrip(), markup=False, highlight=False)
+
+    rows = export_all(claims, rocq, control=control, checked=check, timeout=timeout, say=say)
+    if len(rows) == 1 and rows[0].state == "not exportable":
+        raise ValueError(rows[0].why)
+    out = report.console(stderr=json_file == "-")
+    out.print(report.rows(summary(rows)))
+    for row in rows if len(rows) == 1 else []:
+        message(" ".join([row.file, row.state, row.why]).rstrip())
+    write_json({"proofs": [row.json() for row in rows]}, json_file)
+    wrong = "accepted" if control else "refused"
+    return int(any(row.state == wrong for row in rows))
+
+
 @app.command("schema")
 def _schema() -> int:
     """Print the JSON schema of a run's results."""

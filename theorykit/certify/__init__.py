@@ -2,14 +2,15 @@
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
 of polynomials, `integral` a Gaussian expectation; each answer carries a proven error bound.
-Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls.
+Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
+other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 """
 
 from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
-from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._machine import RULES, Field, Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
@@ -18,8 +19,10 @@ from theorykit.certify._ring import MOST_WORK, Work
 __all__ = [
     "BUDGET",
     "MOST_WORK",
+    "RULES",
     "Balls",
     "Everywhere",
+    "Field",
     "Letter",
     "Machine",
     "NotCertifiable",

@@ -1,0 +1,148 @@
+"""Claims of every kind that is exported, small enough to be read."""
+
+import shutil
+
+import pytest
+
+from theorykit.claims import load
+
+CLAIMS = '''
+"""Claims to export."""
+from fractions import Fraction
+
+import jax.numpy as jnp
+
+from theorykit import claim
+from theorykit.checks import construction, everywhere, exhaustive, identity, inequality, on_box
+from theorykit.checks.domains import inputs, interval, psd, reals
+
+
+@claim("mine.square", ref="Lemma 1", statement=r"(x + y)^2 = x^2 + 2 x y + y^2")
+def square():
+    """A binomial (*of "two"*). Control: without the factor 2."""
+    return identity(
+        lhs=lambda x, y: (x + y) ** 2,
+        rhs=lambda x, y: x**2 + 2 * x * y + y**2,
+        over=inputs(x=reals(), y=reals()),
+        proof=everywhere(),
+        control=dict(rhs=lambda x, y: x**2 + x * y + y**2),
+    )
+
+
+@claim("mine.vector", ref="Lemma 2", statement=r"2 x = x + x, R")
+def vector():
+    """Of vectors, at two sizes, and a tenth that is a float. Control: three times."""
+    return identity(
+        lhs=lambda x, R: 2 * x * R * 0.1,
+        rhs=lambda x, R: (x + x) * R * 0.1,
+        over=inputs(x=reals("n"), R=reals(), n=(2, 3, 4)),
+        proof=everywhere(n=(2, 3)),
+        control=dict(lhs=lambda x, R: 3 * x * R * 0.1),
+    )
+
+
+@claim("mine.box", ref="Lemma 3", statement=r"\\ln(e^x + e^y) \\le \\max(x, y) + 1")
+def box():
+    """On a box. Control: 1/2."""
+    return inequality(
+        lhs=lambda x, y: jnp.log(jnp.exp(x) + jnp.exp(y)),
+        rhs=lambda x, y: jnp.maximum(x, y) + 1,
+        over=inputs(x=interval(-1, 1), y=interval(-1, 1)),
+        proof=on_box(),
+        control=dict(rhs=lambda x, y: jnp.maximum(x, y) + 0.5),
+    )
+
+
+@claim("mine.pairs", ref="Lemma 4", statement=r"2 \\min(a, b) \\le a + b")
+def pairs():
+    """In whole numbers and fractions. Control: three times."""
+    within = lambda k: lambda m: k * min(m) <= sum(m)
+    return exhaustive(
+        predicate=within(2),
+        universe=[(a, Fraction(b, 2)) for a in range(-1, 3) for b in range(4)],
+        control=dict(predicate=within(3)),
+    )
+
+
+@claim("mine.fails", ref="Lemma 5", statement=r"n^2 \\le 8", expect="refuted", falls="wording",
+       consequence="None.")
+def fails():
+    """Not of 3. Control: n^2 <= 3."""
+    return exhaustive(
+        predicate=lambda n: n * n <= 8, universe=range(6), control=dict(predicate=lambda n: n * n <= 3)
+    )
+
+
+@claim("mine.falls", ref="Lemma 6", statement=r"e^x \\le 1 + x", expect="refuted", falls="wording",
+       consequence="None.")
+def falls():
+    """It is the other way round. Control: x."""
+    return inequality(
+        lhs=lambda x: jnp.exp(x), rhs=lambda x: 1 + x, over=inputs(x=reals()),
+        starts=2, steps=5, control=dict(rhs=lambda x: x),
+    )
+
+
+@claim("mine.differs", ref="Lemma 7", statement=r"\\sqrt{x^2} = x", expect="refuted",
+       falls="wording", consequence="None.")
+def differs():
+    """Not below zero. Control: -1."""
+    return identity(
+        lhs=lambda x: jnp.stack([x, jnp.sqrt(x * x)]), rhs=lambda x: jnp.stack([x, x]),
+        over=inputs(x=reals()), control=dict(rhs=lambda x: -1.0),
+    )
+
+
+@claim("mine.searched", ref="Lemma 8", statement=r"x \\le x + 1")
+def searched():
+    """Searched alone. Control: x - 1."""
+    return inequality(
+        lhs=lambda x: x, rhs=lambda x: x + 1, over=inputs(x=reals()),
+        control=dict(rhs=lambda x: x - 1),
+    )
+
+
+@claim("mine.built", ref="Lemma 9", statement=r"1 = 1")
+def built():
+    """A construction. Control: 2."""
+    return construction(build=lambda n: n, has=lambda n: n == 1, cases=[1],
+                        control=dict(build=lambda n: 2))
+
+
+@claim("mine.unproved", ref="Lemma 10", statement=r"x y \\le x y")
+def unproved():
+    """With equality inside, so that the box is left undecided. Control: less."""
+    return inequality(
+        lhs=lambda x, y: x * y, rhs=lambda x, y: y * x + (x - y) ** 2,
+        over=inputs(x=interval(-1, 1), y=interval(-1, 1)), proof=on_box(budget=20),
+        control=dict(rhs=lambda x, y: x * y - 1),
+    )
+
+
+@claim("mine.rounds", ref="Lemma 11", statement=r"n / 2 \\le n")
+def rounds():
+    """With floats. Control: twice."""
+    return exhaustive(predicate=lambda n: n / 2 <= n, universe=range(3),
+                      control=dict(predicate=lambda n: n / 2 >= n + 1))
+'''
+
+
+@pytest.fixture(scope="session")
+def claims_file(tmp_path_factory):
+    """The file of these claims."""
+    file = tmp_path_factory.mktemp("claims") / "mine.py"
+    file.write_text(CLAIMS)
+    return file
+
+
+@pytest.fixture(scope="session")
+def claims(claims_file):
+    """The claims by the last part of their ids."""
+    return {c.id.removeprefix("mine."): c for c in load(claims_file)}
+
+
+@pytest.fixture(scope="session")
+def rocq():
+    """Skips a test where Rocq is not installed."""
+    if shutil.which("coqc") is None:
+        pytest.skip("coqc is not installed")

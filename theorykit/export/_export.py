@@ -1,0 +1,93 @@
+"""A claim's proof as a file for Rocq."""
+
+from pathlib import Path
+from typing import Any
+
+from theorykit.claims import Claim, float64, one
+from theorykit.common.arguments import flag, instance
+from theorykit.common.folders import write_atomically
+from theorykit.export import _finite, _sides
+from theorykit.export._script import Part, Script, exporter_of, script
+from theorykit.export._terms import NotExportable
+from theorykit.results import Evidence, Scope, Verdict
+
+
+def export(claim: str | Claim, *, control: bool = False) -> Script:
+    """Return the proof of a claim, or its certified refutation, as a script for Rocq.
+
+    What is exported is what the check proves here and now: it is proved again before.
+
+    **Arguments:** `claim`: a claim, or the id of one of a known paper; `control`: write its control
+    instead, a false neighbour stated in the same way, which Rocq must refuse.
+
+    **Raises:** `ValueError` for an unknown id; `NotExportable`, a `ValueError`, for a claim that is
+    not proved, or of which the proof cannot be written for Rocq.
+    """
+    claim = claim if isinstance(claim, Claim) else one(instance("claim", claim, str, "an id"))
+    flag("control", control)
+    with float64():
+        try:
+            part = _part(claim, control)
+        except NotExportable as error:
+            raise NotExportable(f"{claim.id} cannot be exported: {error}", error.group) from None
+    return script(claim, part, control)
+
+
+def _part(claim: Claim, control: bool) -> Part:
+    import jax
+
+    from theorykit.checks import Trial
+
+    check = claim.build()
+    trial = Trial(jax.random.key(0))
+    if claim.expect == Verdict.holds or not hasattr(check, "proof"):
+        exporter = exporter_of(check)
+        if control:
+            return exporter(_controlled(check), trial=trial)
+        found = check.proof_alone(trial)
+        if found is not None and found.evidence == Evidence.certified:
+            certificate = found.certificate
+            if certificate and certificate.scope is Scope.part and getattr(check, "proof", 0) is None:
+                raise NotExportable(
+                    f"it is proved for {certificate.where} only; name these sizes in its proof.",
+                    "proved at some sizes only",
+                )
+            if found.verdict == Verdict.holds:
+                return exporter(check, trial=trial)
+            if found.verdict == Verdict.refuted and not hasattr(check, "proof"):
+                return _finite.member(check, found.cases)
+        why = found.unproved.rstrip(".") if found is not None and found.unproved else "Not proved"
+        raise NotExportable(f"it is not proved. {why}.", f"not proved: {_kind(check)}")
+    if claim.expect != Verdict.refuted:
+        raise NotExportable(f"it is not proved; its evidence is {check.evidence}, and only proofs "
+                            "are exported.", f"not proved: {_kind(check)}")  # fmt: skip
+    certificate = claim.run().outcome.certificate
+    if certificate is None or not certificate.call:
+        raise NotExportable("it is refuted without a certificate.",
+                            f"refuted without a certificate: {_kind(check)}")  # fmt: skip
+    return _sides.point(check, certificate.call, trial, control)
+
+
+def _controlled(check: Any) -> Any:
+    false = check.controlled()
+    if false is None:
+        raise NotExportable("it has no control.")
+    return false
+
+
+def _kind(check: Any) -> str:
+    return check.name or type(check).__name__.lower()
+
+
+def write(made: Script, folder: str | Path) -> Path:
+    """Write a script into a folder, which is made if there is none, and return its file.
+
+    **Raises:** `ValueError` if the folder is a file.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; name a folder for the scripts.")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{made.name}.v"
+    write_atomically(file, made.text)
+    return file
