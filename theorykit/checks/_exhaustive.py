@@ -144,7 +144,7 @@ class Exhaustive(Check):
         return f"exhaustive: every member of a finite universe ({size})"
 
 
-def ignores_its_argument(function: Callable[..., Any]) -> bool:
+def ignores_its_argument(function: Any) -> bool:
     """Whether a Python function, called with one argument, never reads it."""
     given = 0  # arguments that come before it
     while not isinstance(function, types.FunctionType):

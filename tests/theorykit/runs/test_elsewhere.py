@@ -14,7 +14,7 @@ import pytest
 from theorykit.claims import load
 from theorykit.places import TRIES, Failure, Gone, Mismatch, Processes, default_jobs, perform
 from theorykit.results import Verdict
-from theorykit.runs import verify
+from theorykit.runs import fingerprint, verify
 from theorykit.runs._runner import as_json
 from theorykit.runs._task import ClaimTask
 
@@ -43,7 +43,7 @@ def holds():
 @claim("my.killed")
 def killed():
     """The process is killed."""
-    return over(lambda n: os.kill(os.getpid(), signal.SIGKILL) or n)
+    return over(lambda n: os.kill(os.getpid(), n + signal.SIGKILL))
 
 @claim("my.large")
 def large():
@@ -53,7 +53,18 @@ def large():
 @claim("my.endless")
 def endless():
     """It hangs."""
-    return over(lambda n: time.sleep(1000) or n)
+    return over(lambda n: time.sleep(1000 + n))
+
+def fork(n):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    return n >= 0
+
+@claim("my.forks")
+def forks():
+    """Its children go on as if they were the process."""
+    return over(fork)
 '''
 
 
@@ -94,13 +105,22 @@ def told(place, tasks):
 
     def say(id, event):
         said[id] = event
-        if not any(isinstance(event, float) for event in said.values()):
+        if len(said) == len(tasks) and not any(isinstance(e, float) for e in said.values()):
             done.set()
 
     place.begin(tasks, say)
     assert done.wait(60)
     place.close()
     return said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:os.fork")
+def test_a_child_that_a_claim_forks_has_nothing_to_say(claims):
+    asked = [claims["forks"], claims["holds"]]
+    heard = told(Processes(1), [ClaimTask.of(c, fingerprint(c), 0) for c in asked])
+    assert {id: said["id"] for id, said in heard.items()} == {c.id: c.id for c in asked}
+    assert {said["verdict"] for said in heard.values()} == {"holds"}
 
 
 def test_a_claim_that_hangs_is_ended(claims):
