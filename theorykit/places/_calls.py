@@ -86,6 +86,7 @@ class Calls:
         self._open: set[Future] = set()
         self._here = threading.Lock()
         self._stopped = self._told = False
+        code_of("theorykit")  # takes a moment, once
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return what the function returns, or raise what it raises, in another process.

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -50,8 +51,10 @@ def connected(
         raise ValueError(f"--on is {FORMS}; not {on!r}.")
     try:
         import dask
-        import dask_jobqueue  # noqa: F401
         import distributed
+
+        if kind == "slurm":
+            _import_jobqueue()
     except ImportError as error:
         raise ValueError(
             f"--on {kind} needs {error.name}, which is not installed: "
@@ -77,6 +80,17 @@ def connected(
         if kind == "dask" and not client.scheduler_info(n_workers=-1)["workers"]:
             say(f"The scheduler at {rest} has no worker yet; the work waits for one.")
         yield client.get_executor(pure=False)
+
+
+def _import_jobqueue() -> None:
+    """Import dask_jobqueue, and leave signals as they were: it makes Ctrl-C a silent exit."""
+    before = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        import dask_jobqueue  # noqa: F401
+    finally:
+        for sign, handler in before.items():
+            if signal.getsignal(sign) is not handler:
+                signal.signal(sign, handler)
 
 
 def slurm_options(text: str) -> dict[str, str]:

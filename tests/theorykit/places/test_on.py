@@ -2,6 +2,8 @@
 
 import builtins
 import concurrent.futures
+import signal
+import sys
 
 import pytest
 
@@ -68,8 +70,12 @@ def test_nobody_at_the_address_and_no_slurm(monkeypatch, tmp_path):
     ):
         pass
     monkeypatch.setenv("PATH", str(tmp_path))
+    before = signal.getsignal(signal.SIGINT)
+    for name in [name for name in sys.modules if name.startswith("dask_jobqueue")]:
+        monkeypatch.delitem(sys.modules, name)  # so that it is imported now
     with pytest.raises(ValueError, match="this one has no sbatch"), connected("slurm"):
         pass
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_command_line_says_it(command):

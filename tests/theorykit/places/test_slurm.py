@@ -90,10 +90,12 @@ def queue():
 
 def until(process, word):
     """Read what it says until a line has this word."""
+    said = []
     for line in process.stderr:
+        said.append(line)
         if word in line:
             return line
-    raise AssertionError(f"it ended without {word}")
+    raise AssertionError(f"it ended without {word}: {''.join(said)}")
 
 
 def empty():
@@ -114,8 +116,9 @@ def test_a_sweep_is_cancelled_and_goes_on_to_the_same_numbers(sweep, tmp_path):
     until(first, "step 8 of 240")
     assert len(queue()) == 2
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=240)
-    assert first.returncode != 0
+    said = first.communicate(timeout=240)[1]
+    assert first.returncode != 0, said
+    assert "KeyboardInterrupt" in said
     assert empty(), queue()  # its jobs are cancelled
     assert not (tmp_path / "away" / "finding.json").exists()
     kept = [int(p.name) for p in (tmp_path / "away").glob("width_*/checkpoints/*")]
