@@ -72,9 +72,10 @@ class Prediction:
         for name, kind in (("positional", crasp.Found), ("size", Size), ("lengths", Lengths),
                            ("training", Training)):  # fmt: skip
             instance(name, getattr(self, name), kind | None, f"None or a {kind.__name__}")
-        for name, kind in (("neighbours", Neighbour), ("trials", Trial)):
-            if not all(isinstance(one, kind) for one in members(name, getattr(self, name), name)):
-                raise ValueError(f"{name} are several {kind.__name__}, in a tuple.")
+        for one in members("neighbours", self.neighbours, "tasks"):
+            instance("a neighbour", one, Neighbour, "a Neighbour")
+        for one in members("trials", self.trials, "trials"):
+            instance("a trial", one, Trial, "a Trial")
 
     @property
     def found(self) -> crasp.Found | None:

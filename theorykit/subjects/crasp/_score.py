@@ -7,7 +7,7 @@ import numpy as np
 from theorykit.common.arguments import instance
 from theorykit.subjects import limit
 from theorykit.subjects.crasp._program import Program
-from theorykit.subjects.crasp._search._write import inlined
+from theorykit.subjects.crasp._search import inlined
 from theorykit.subjects.crasp._syntax import (
     Add,
     And,
