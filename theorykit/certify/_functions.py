@@ -179,6 +179,9 @@ def sqrt(q: Quotient) -> Quotient:
     if rest.value() is None:
         sign = 1 if scale > 0 else -1
         if not certain(ring, sign * rest.num):
+            whole = ring.times(ring.reduced(q.num), below)  # whose factors change sign together
+            if certain(ring, whole, quickly=True):
+                return _root(ring, whole) / Quotient(ring, below)
             raise Doubt(f"{shortened(ring.show(q.num))} is not proved to be at least zero everywhere")
         made.append(_root(ring, sign * rest.num))
         scale *= sign

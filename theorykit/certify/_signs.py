@@ -131,9 +131,9 @@ def certain(
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
     if by_terms(ring, p, strict):
         return Reason(p, "its terms are not negative", strict=strict)
-    if len(p) < 200:
+    if len(p) < 2000:
         name = str(p)
-        if name in ring.facts and ring.facts[name][1] >= strict:
+        if name in ring.facts and ring.facts[name].strict >= strict:
             return Reason(p, "given", strict=strict)
     return None
 
@@ -247,9 +247,10 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
         return None
     mine = set(ring.used(p))
     negative = [(m, c) for m, c in p.terms() if c < 0 or term_sign(ring, m) is REAL]
-    for f, positive in list(ring.facts.values()):
-        its = set(ring.used(f))
-        if not its & mine or len(its - mine) > 1:
+    ring.spend(5 * len(ring.facts))
+    for fact in list(ring.facts.values()):
+        f, positive = fact.of, fact.strict
+        if not fact.letters & mine or len(fact.letters - mine) > 1:
             continue
         for powers, c in f.terms():
             for m, d in negative[:1]:  # one after the other
