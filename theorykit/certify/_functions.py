@@ -179,9 +179,6 @@ def sqrt(q: Quotient) -> Quotient:
     if rest.value() is None:
         sign = 1 if scale > 0 else -1
         if not certain(ring, sign * rest.num):
-            whole = ring.times(ring.reduced(q.num), below)  # whose factors change sign together
-            if certain(ring, whole, quickly=True):
-                return _root(ring, whole) / Quotient(ring, below)
             raise Doubt(f"{shortened(ring.show(q.num))} is not proved to be at least zero everywhere")
         made.append(_root(ring, sign * rest.num))
         scale *= sign
@@ -189,6 +186,28 @@ def sqrt(q: Quotient) -> Quotient:
         raise Doubt("a root is taken of what is negative")
     made.append(root_of_number(ring, scale))
     return product_of(made) / Quotient(ring, below)
+
+
+def length(numbers: Sequence[Quotient]) -> Quotient:
+    """Return the root of a sum of squares as one letter, which needs no proof that it is one."""
+    square = total([q * q for q in numbers]).cancelled()
+    ring = square.ring
+    below = ring.product(square.den)
+    whole = ring.times(ring.reduced(square.num), below)
+    if whole.is_constant():
+        return sqrt(square)
+    scale, factors = factored(ring, whole)
+    outer, inner = constant(ring, 1), ring.constant(1)
+    for p, e in factors:
+        outer = outer * absolute(Quotient(ring, p)) ** (e // 2)
+        if e % 2:
+            sign = signed(ring, p)
+            if not sign:  # p is a sum of squares where the others are not zero, and who knows there
+                ring.fact(whole)
+                return _root(ring, whole) / Quotient(ring, below)
+            inner, scale = ring.times(inner, sign * p), scale * sign
+    root = constant(ring, 1) if inner.is_constant() else _root(ring, inner)
+    return outer * root * root_of_number(ring, scale) / Quotient(ring, below)
 
 
 def root_of_number(ring: Ring, c: fmpq) -> Quotient:

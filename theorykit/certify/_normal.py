@@ -211,9 +211,7 @@ def _eigenvalues(a: np.ndarray) -> np.ndarray:
         return a.reshape(n)
     if n == 2:
         mean, half = (a[0, 0] + a[1, 1]) / 2, (a[0, 0] - a[1, 1]) / 2
-        square = (half * half + a[1, 0] * a[1, 0]).cancelled()
-        square.ring.fact(square.ring.times(square.num, square.ring.product(square.den)))
-        away = of.sqrt(square)
+        away = of.length([half, a[1, 0]])
         return objects([mean - away, mean + away], (2,))
     entries = [a[max(i, j), min(i, j)] for i in range(n) for j in range(n)]
     ring = entries[0].ring

@@ -17,7 +17,7 @@ from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
-from theorykit.certify._signs import DEEP, Reason, by_terms, certain
+from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
 
@@ -149,6 +149,12 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         squares = by_program(ring, p, given)
         if squares:
             return Reason(p, "a sum of squares", squares=squares)
+    harder = lambda ring, q, strict, deep: (
+        certain(ring, q, strict, deep) or (None if strict else _with_effort(ring, q))
+    )
+    found = by_root(ring, p, False, DEEP, harder)
+    if found:
+        return found
     squared = sum((ring.gens[i] ** 2 for i in ring.used(p)), ring.constant(1))
     for times in [multiplier] * bool(letters) + [squared]:
         squares = by_program(ring, ring.times(p, times), [])
