@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from theorykit import claim, kernels
-from theorykit.checks import identity, inequality
+from theorykit.checks import everywhere, identity, inequality
 from theorykit.checks.domains import inputs, interval, psd, reals
 
 norm = jnp.linalg.norm
@@ -109,6 +109,7 @@ def bound_of_the_sandwich():
         rhs=lambda kappa: 1 / (4 * kappa),
         over=POINTS,
         **SEARCH,
+        proof=everywhere(),
         control=dict(rhs=lambda kappa: 1 / (5 * kappa)),
     )
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit import claim
-from theorykit.checks import alternative, identity, inequality, on_box, rate
+from theorykit.checks import alternative, everywhere, identity, inequality, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.proofs_numeric.capture._softmax import (
     cross_block,
@@ -19,6 +19,8 @@ weight = lambda S: softmax(S)[0]
 size = lambda V: jnp.abs(V).max()
 
 LOGITS = inputs(S=reals("T"), T=(2, 64))
+FEW = inputs(S=reals("T"), T=(2, 3, 4, 64))
+"""The first three are proved for all reals."""
 # Logits of two queries, and V = Sigma'(X1, X2), any matrix: M is its largest entry.
 SCORES = inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(12,))
 SEARCH = dict(starts=16, steps=80)
@@ -41,9 +43,9 @@ def first_derivative():
     return inequality(
         lhs=lambda S: total(jax.grad(weight)(S)),
         rhs=lambda S: 2 * weight(S),
-        over=LOGITS,
+        over=FEW,
         **SEARCH,
-        proof=on_box(T=2, S=(-1, 1)),
+        proof=everywhere(T=(2, 3, 4)),
         control=dict(rhs=lambda S: 1.9 * weight(S)),
     )
 
@@ -63,9 +65,9 @@ def second_derivative():
     return inequality(
         lhs=lambda S: total(jax.hessian(weight)(S)),
         rhs=lambda S: 6 * weight(S),
-        over=LOGITS,
+        over=FEW,
         **SEARCH,
-        proof=on_box(T=2, S=(-1, 1)),
+        proof=everywhere(T=(2, 3, 4)),
         control=dict(rhs=lambda S: 5.8 * weight(S)),
     )
 

@@ -19,9 +19,12 @@ from theorykit.certify._normal import field_of
 from theorykit.certify._prove import SIDES, _rows
 from theorykit.certify._quotients import Quotient, constant
 from theorykit.certify._ring import (
+    LETTERS,
+    MOST_LETTERS,
     NONNEGATIVE,
     POSITIVE,
     REAL,
+    Crowded,
     Relation,
     Ring,
     Spent,
@@ -116,11 +119,16 @@ def over_cases(
     ]
     program = Program.trace(lambda *xs: _rows(named(*xs)), like)
     units: dict[str, Any] = {}
+    letters = LETTERS
     for _ in range(12):
         try:
-            return _Cases(program, leaves, totals, units, work).run(judge)
+            return _Cases(program, leaves, totals, units, work, letters).run(judge)
         except Finer:
             continue
+        except Crowded:
+            if letters == MOST_LETTERS:
+                raise
+            letters = MOST_LETTERS
         except Open as error:
             return Everywhere(False, why=str(error))
     raise Spent("the exponents in it have no common unit.")
@@ -136,6 +144,7 @@ class _Cases:
         totals: Sequence[Sequence[Letter]],
         units: dict[str, Any],
         work: Work,
+        letters: int,
     ):
         self.program, self.totals = program, totals
         self.letters: list[Letter] = []
@@ -145,7 +154,7 @@ class _Cases:
                 if isinstance(array[where], Letter):
                     self.letters.append(array[where])
                     names.append(name + "".join(f"_{i + 1}" for i in where))
-        self.ring = Ring(names, units, work)
+        self.ring = Ring(names, units, work, letters)
         self.places = {id(letter): i for i, letter in enumerate(self.letters)}
         self.leaves = leaves
 
@@ -224,7 +233,7 @@ class _Cases:
                 if put(p).is_constant() and not certain(ring, put(p), relation == ">"):
                     return None
         if facts and any(
-            certain(ring, -p, strict=not strict) for p, strict in list(ring.facts.values())
+            certain(ring, -fact.of, strict=not fact.strict) for fact in list(ring.facts.values())
         ):
             return None
         made = []

@@ -188,6 +188,28 @@ def sqrt(q: Quotient) -> Quotient:
     return product_of(made) / Quotient(ring, below)
 
 
+def length(numbers: Sequence[Quotient]) -> Quotient:
+    """Return the root of a sum of squares as one letter, which needs no proof that it is one."""
+    square = total([q * q for q in numbers]).cancelled()
+    ring = square.ring
+    below = ring.product(square.den)
+    whole = ring.times(ring.reduced(square.num), below)
+    if whole.is_constant():
+        return sqrt(square)
+    scale, factors = factored(ring, whole)
+    outer, inner = constant(ring, 1), ring.constant(1)
+    for p, e in factors:
+        outer = outer * absolute(Quotient(ring, p)) ** (e // 2)
+        if e % 2:
+            sign = signed(ring, p)
+            if not sign:  # p is a sum of squares where the others are not zero, and who knows there
+                ring.fact(whole)
+                return _root(ring, whole) / Quotient(ring, below)
+            inner, scale = ring.times(inner, sign * p), scale * sign
+    root = constant(ring, 1) if inner.is_constant() else _root(ring, inner)
+    return outer * root * root_of_number(ring, scale) / Quotient(ring, below)
+
+
 def root_of_number(ring: Ring, c: fmpq) -> Quotient:
     """Return the root of a positive number, a product over its primes where they are small."""
     whole = c.p * c.q

@@ -26,7 +26,7 @@ _SAME = {
     "pad", "select_n", "eq", "ne", "lt", "gt", "le", "ge", "lt_to", "le_to", "and", "or", "not",
     "is_finite", "argmax", "argmin", "reduce_and", "reduce_or", "jit", "pjit", "closed_call",
     "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call", "cond",
-    "while", "scan", "platform_index", "cholesky", "triangular_solve", "real", "conj",
+    "while", "scan", "platform_index", "power_of_2", "leading_digits", "cholesky", "triangular_solve", "real", "conj",
 }  # fmt: skip
 
 MOST_UNKNOWNS = 6
@@ -85,10 +85,9 @@ def _between(name: str) -> Callable[[Quotient], Quotient]:
 
 
 def _atan2(y: Quotient, x: Quotient) -> Quotient:
-    ring = x.ring
-    if of.decided(ring, x) != 1:
-        raise Doubt("the second argument is not proved to be positive")
-    return of.named("atan", y / x)
+    if of.decided(x.ring, x) == 1:
+        return of.named("atan", y / x)
+    return letter(x.ring, "atan2", [y, x])
 
 
 def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
@@ -212,7 +211,7 @@ def _eigenvalues(a: np.ndarray) -> np.ndarray:
         return a.reshape(n)
     if n == 2:
         mean, half = (a[0, 0] + a[1, 1]) / 2, (a[0, 0] - a[1, 1]) / 2
-        away = of.sqrt(half * half + a[1, 0] * a[1, 0])
+        away = of.length([half, a[1, 0]])
         return objects([mean - away, mean + away], (2,))
     entries = [a[max(i, j), min(i, j)] for i in range(n) for j in range(n)]
     ring = entries[0].ring

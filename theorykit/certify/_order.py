@@ -17,7 +17,7 @@ from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
-from theorykit.certify._signs import DEEP, Reason, by_terms, certain
+from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
 
@@ -126,14 +126,16 @@ def _of_form(ring: Ring, num: Any, i: int) -> Iterator[tuple[list[str], Any]]:
 
 def _known_of_exponentials(ring: Ring) -> None:
     """Note that x >= y gives exp(x) >= exp(y), for what is given and has exponentials."""
-    for f, strict in list(ring.facts.values()):
-        monomials = [ring.show(ring.context.from_dict({m: 1})) for m in f.monoms()]
+    for fact in list(ring.facts.values()):
+        monomials = [ring.show(ring.context.from_dict({m: 1})) for m in fact.of.monoms()]
         if all(f"exp {m}" in ring.units or m == "1" for m in monomials) and len(monomials) < 5:
-            up = of.exp(Quotient(ring, f)) - 1
-            ring.fact(ring.reduced(up.cancelled().num), strict)
+            up = of.exp(Quotient(ring, fact.of)) - 1
+            ring.fact(ring.reduced(up.cancelled().num), fact.strict)
 
 
 def _with_effort(ring: Ring, p: Any) -> Reason | None:
+    if p.is_constant():
+        return None
     letters = [i for i in ring.used(p) if ring.signs.get(i, REAL) and i not in ring.squares]
     multiplier = sum((ring.gens[i] for i in letters), ring.constant(0))
     if not any(ring.signs[i] is POSITIVE for i in letters):
@@ -147,6 +149,12 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         squares = by_program(ring, p, given)
         if squares:
             return Reason(p, "a sum of squares", squares=squares)
+    harder = lambda ring, q, strict, deep: (
+        certain(ring, q, strict, deep) or (None if strict else _with_effort(ring, q))
+    )
+    found = by_root(ring, p, False, DEEP, harder)
+    if found:
+        return found
     squared = sum((ring.gens[i] ** 2 for i in ring.used(p)), ring.constant(1))
     for times in [multiplier] * bool(letters) + [squared]:
         squares = by_program(ring, ring.times(p, times), [])
@@ -170,7 +178,7 @@ def _by_polya(ring: Ring, p: Any, multiplier: Any) -> Reason | None:
 def _bearing_on(ring: Ring, p: Any) -> list[Any]:
     """Return the facts that are about letters of a polynomial, the shortest first."""
     mine = set(ring.used(p))
-    about = [f for f, _ in ring.facts.values() if set(ring.used(f)) <= mine]
+    about = [fact.of for fact in ring.facts.values() if fact.letters <= mine]
     return sorted(about, key=lambda f: (len(f), str(f)))[:MOST_FACTS]
 
 

@@ -5,6 +5,7 @@ polynomials: exp(x), sqrt(p), |p|, a maximum. So it is one function on the domai
 proof; what is known of its sign belongs to the case at hand.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -15,10 +16,10 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from theorykit.certify._machine import NotCertifiable
 
-LETTERS = 48
-"""Letters beside those of the arguments, of which as many again may have a value of a function."""
+LETTERS, MOST_LETTERS = 48, 200
+"""Letters beside those of the arguments: as many at first, and at most."""
 
-MOST_WORK = 1_000_000
+MOST_WORK = 500_000
 """What one attempt may cost, in steps of about a microsecond; counted and not timed, so that the
 same proofs come about on any machine."""
 
@@ -41,6 +42,10 @@ class Split(NotCertifiable):
     def __init__(self, of: Any, cases: Sequence[Sequence[Relation]]):
         super().__init__(f"the sign of {shortened(str(of))} is not the same everywhere.")
         self.cases = tuple(tuple(case) for case in cases)
+
+
+class Crowded(NotCertifiable):
+    """Raised where there are more values of functions than letters: it begins again with more."""
 
 
 class Spent(NotCertifiable):
@@ -80,19 +85,29 @@ def rational(value: Any) -> fmpq:
     raise NotCertifiable(f"{value!r} is no rational number.")
 
 
+@dataclasses.dataclass(frozen=True)
+class Fact:
+    """A polynomial that is not negative (positive, if strict), and its letters."""
+
+    of: Any
+    strict: bool
+    letters: frozenset[int]
+
+
 class Ring:
     """The letters of one statement, and what is known of them in the case at hand.
 
-    **Fields:** `signs`, a letter's sign; `facts`, polynomials that are not negative, with whether
-    they are positive; `zeros`, polynomials that are zero; `squares`, of letters whose square is a
+    **Fields:** `signs`, a letter's sign; `facts`, by their text; `zeros`, polynomials that are zero; `squares`, of letters whose square is a
     polynomial in those before; `names`; `factors`, what denominators are products of; `made`, what
     each value of a function was made of, by its letter; `units`, see `_functions.unit_of`.
     """
 
-    def __init__(self, arguments: Sequence[str], units: dict[str, fmpq], work: Work):
+    def __init__(
+        self, arguments: Sequence[str], units: dict[str, fmpq], work: Work, letters: int = LETTERS
+    ):
         self.units, self.work = units, work
         self.count = len(arguments)
-        labels = [f"x{i}" for i in range(2 * self.count + LETTERS)]
+        labels = [f"x{i}" for i in range(self.count + letters)]
         self.context = fmpq_mpoly_ctx.get(labels, Ordering.lex)
         self.gens = self.context.gens()
         self.names = list(arguments)
@@ -107,7 +122,7 @@ class Ring:
     def begin(self, signs: dict[int, int]) -> None:
         """Forget what is known of signs: another case begins."""
         self.signs = dict(signs)
-        self.facts: dict[str, tuple[Any, bool]] = {}
+        self.facts: dict[str, Fact] = {}
         self.zeros: list[Any] = []
         self.proved: dict[tuple[str, bool], tuple[Any, int]] = {}
 
@@ -127,7 +142,7 @@ class Ring:
         if index is None:
             index = len(self.names)
             if index == len(self.gens):
-                raise Spent("there are more values of functions in it than letters for them.")
+                raise Crowded("there are more values of functions in it than letters for them.")
             self.names.append(name)
             self.known[kind, code] = index
             self.made[index] = (kind, of)
@@ -141,8 +156,8 @@ class Ring:
         unit, scale = primitive(p)
         if not unit.is_constant():
             unit = unit if scale > 0 else -unit
-            strict = strict or self.facts.get(str(unit), (None, False))[1]
-            self.facts[str(unit)] = (unit, strict)
+            strict = strict or (str(unit) in self.facts and self.facts[str(unit)].strict)
+            self.facts[str(unit)] = Fact(unit, strict, frozenset(self.used(unit)))
             self.proved.clear()
 
     def constant(self, value: Any) -> Any:

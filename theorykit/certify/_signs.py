@@ -27,6 +27,9 @@ DEEP, SHALLOW = 8, 2
 """How many steps may rest on each other: at the end, and on the way there."""
 
 
+Prove = Callable[[Ring, Any, bool, int], "Reason | None"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Reason:
     """Why a polynomial is not negative: `how`, in a sentence, by `parts`.
@@ -131,9 +134,9 @@ def certain(
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
     if by_terms(ring, p, strict):
         return Reason(p, "its terms are not negative", strict=strict)
-    if len(p) < 200:
+    if len(p) < 2000:
         name = str(p)
-        if name in ring.facts and ring.facts[name][1] >= strict:
+        if name in ring.facts and ring.facts[name].strict >= strict:
             return Reason(p, "given", strict=strict)
     return None
 
@@ -145,7 +148,7 @@ def _certain(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
     return (
         _by_factors(ring, p, strict, deep)
         or _by_squares(ring, p, strict)
-        or _by_root(ring, p, strict, deep)
+        or by_root(ring, p, strict, deep)
         or (_by_facts(ring, p, strict, deep) if deep > 0 else None)
     )
 
@@ -210,8 +213,16 @@ def _by_squares(ring: Ring, p: Any, strict: bool) -> Reason | None:
     return Reason(p, how, squares=found, strict=strict)
 
 
-def _by_root(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
-    """a + b s with s = sqrt(r): a >= 0 and b >= 0; or one of them, and its square is larger."""
+def by_root(
+    ring: Ring, p: Any, strict: bool, deep: int, prove: "Prove | None" = None
+) -> Reason | None:
+    """Return why p >= 0 (p > 0) by a root in it.
+
+    For a + b s with s = sqrt(r): a >= 0 and b >= 0; or one of them, and its square is larger.
+
+    **Arguments:** `prove`: what is tried on the parts that it rests on; `certain` if None.
+    """
+    prove = certain if prove is None else prove
     if deep <= 0:
         return None
     for i in reversed(ring.used(p)):
@@ -222,19 +233,20 @@ def _by_root(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
         a = p - b * s
         if a.is_zero():
             continue
-        first, second = certain(ring, a, False, deep - 1), certain(ring, b, False, deep - 1)
+        second = certain(ring, b, False, deep - 1)
+        first = certain(ring, a, False, deep - 1) if second else prove(ring, a, False, deep - 1)
         if first and second and not strict:
             return Reason(p, f"both parts beside {ring.names[i]}", (first, second))
         if first and second and strict and certain(ring, a, True, deep - 1):
             return Reason(p, "the first part is positive", (first, second), strict=True)
         squared = ring.times(a, a) - ring.times(ring.times(b, b), r)
         if first:
-            gap = certain(ring, squared, strict, deep - 1)
+            gap = prove(ring, squared, strict, deep - 1)
             if gap:
                 how = f"the part without {ring.names[i]} is not negative and has the larger square"
                 return Reason(p, how, (first, gap), strict=strict)
         if second:
-            gap = certain(ring, -squared, strict, deep - 1)
+            gap = prove(ring, -squared, strict, deep - 1)
             if gap:
                 how = f"the part with {ring.names[i]} is not negative and has the larger square"
                 return Reason(p, how, (second, gap), strict=strict)
@@ -247,9 +259,10 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
         return None
     mine = set(ring.used(p))
     negative = [(m, c) for m, c in p.terms() if c < 0 or term_sign(ring, m) is REAL]
-    for f, positive in list(ring.facts.values()):
-        its = set(ring.used(f))
-        if not its & mine or len(its - mine) > 1:
+    ring.spend(5 * len(ring.facts))
+    for fact in list(ring.facts.values()):
+        f, positive = fact.of, fact.strict
+        if not fact.letters & mine or len(fact.letters - mine) > 1:
             continue
         for powers, c in f.terms():
             for m, d in negative[:1]:  # one after the other

@@ -28,9 +28,9 @@ def as_squares(ring: Ring, p: Any) -> Squares | None:
     Letters that are not negative stand for squares themselves. The Gram matrix is then determined,
     and its exact factorisation decides.
     """
-    roots = _Roots(ring, ring.used(p))
+    roots = _Roots(ring, ring.used(p), [p])
     terms = dict(roots.of(p).terms())
-    basis = [tuple(e // 2 for e in m) for m in terms if all(e % 2 == 0 for e in m)]
+    basis = [tuple(e // 2 for e in m) for m, c in terms.items() if _even(m) and c > 0]
     if not basis:
         return None
     place: dict[Any, tuple[int, int]] = {}
@@ -64,7 +64,7 @@ def by_program(ring: Ring, p: Any, facts: Sequence[Any]) -> Squares | None:
         if more <= letters:
             break
         letters |= more
-    roots = _Roots(ring, sorted(letters))
+    roots = _Roots(ring, sorted(letters), [p, *facts, *ring.squares.values()])
     outer = [ring.constant(1), *facts]
     outer += [ring.gens[i] for i in letters if i in ring.squares and ring.signs.get(i, REAL)]
     wanted = roots.of(p)
@@ -115,14 +115,19 @@ def _checked(ring: Ring, p: Any, squares: Sequence[tuple[Any, Any]]) -> Squares 
 
 
 class _Roots:
-    """Polynomials in few letters, with a root in place of each letter that is not negative."""
+    """Polynomials in few letters, with a root in place of each that is not negative.
 
-    def __init__(self, ring: Ring, letters: Sequence[int]):
-        self.ring, self.letters = ring, list(letters)
+    A letter of which there are even powers only stays as it is.
+    """
+
+    def __init__(self, ring: Ring, letters: Sequence[int], about: Sequence[Any]):
+        self.ring, self.letters = ring, list(letters) or [0]
+        odd = {i for p in about for m in p.monoms() for i in self.letters if m[i] % 2}
         self.doubled = [
-            2 if ring.signs.get(i, REAL) and i not in ring.squares else 1 for i in self.letters
+            2 if ring.signs.get(i, REAL) and i in odd and i not in ring.squares else 1
+            for i in self.letters
         ]
-        self.context = fmpq_mpoly_ctx.get([f"y{i}" for i in self.letters] or ["y"], Ordering.lex)
+        self.context = fmpq_mpoly_ctx.get([f"y{i}" for i in self.letters], Ordering.lex)
         self.relations: dict[int, Any] = {
             k: self.of(ring.squares[i]) for k, i in enumerate(self.letters) if i in ring.squares
         }
@@ -133,7 +138,7 @@ class _Roots:
             tuple(m[i] * two for i, two in zip(self.letters, self.doubled, strict=True)): c
             for m, c in p.terms()
         }
-        return self.context.from_dict(terms or {(0,) * len(self.context.gens()): 0})
+        return self.context.from_dict(dict(terms))
 
     def reduced(self, p: Any) -> Any:
         """Return the same polynomial, squares of letters put in."""
@@ -192,6 +197,10 @@ class _Roots:
             c = outer * ring.context.from_dict({tuple(powers): d})
             made.append((c, ring.context.from_dict(terms)))
         return made
+
+
+def _even(m: tuple[int, ...]) -> bool:
+    return all(e % 2 == 0 for e in m)
 
 
 def _product(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

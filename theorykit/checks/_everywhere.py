@@ -30,7 +30,7 @@ from theorykit.results import Certificate, Evidence, Outcome, Scope
 MOST_MEMBERS = 64
 """Combinations of choices and integers that are gone through one by one."""
 
-ASKED = 10
+ASKED = 20
 """How much more a proof may cost that the claim asks for."""
 
 MOST_LINES = 200
