@@ -1,6 +1,7 @@
 """Every product of kernels, predictors and comparisons states that it has full precision."""
 
 import contextlib
+import dataclasses
 import inspect
 
 import jax
@@ -22,6 +23,7 @@ from theorykit.kernels import (
     oracle,
     recursion,
 )
+from theorykit.kernels.attention.rows import Fixed, Shares, Tokens
 from theorykit.networks import compare, training
 from theorykit.networks.nets import MLP, Transformer
 
@@ -44,6 +46,15 @@ def network(**options):
     return lambda x, y: InfiniteTransformer(**options)(x, y, **FEW, **how)[:4]
 
 
+@dataclasses.dataclass(frozen=True)
+class Tilted(attention.Mechanism):
+    """Weights whose Jacobian JAX has to find."""
+
+    def weights(self, scores, allowed):
+        seen = jnp.where(allowed, scores, 0.0)
+        return jnp.where(allowed, jnp.tanh(seen + seen.sum(-1, keepdims=True)), 0.0)
+
+
 def mixed(x):
     return recursion.attend("softmax", x.reshape(3, 2, 3, 2), None, array(4, 6, 6))
 
@@ -58,6 +69,14 @@ TRACED = {
     "tokens": (network(readout="tokens", positions=0.5, draw="joint"), X, X2),
     "low rank": (network(depth=2, draw="joint", rank=3, activation="erf"), X, X2),
     "identity": (network(attention="identity", depth=2, activation=TANH), X, X2),
+    **{
+        f"{of}, {draw}": (network(attention=of, draw=draw, depth=2), X, X2)
+        for of in (
+            attention.Sigmoid(), attention.NormalisedRelu(), attention.Linear(),
+            attention.Concentrated(), Tilted(),
+        )
+        for draw in ("joint", "pairwise")
+    },
     "joint": (lambda x, y: kernels.joint(InfiniteTransformer(), x, y, **FEW).train[:4], X, X2),
     "empirical": (lambda x, y: empirical(NET, x, y)[:2], X, X2),
     "empirical, of a function": (
@@ -93,16 +112,22 @@ TRACED = {
     "draws.factor": (draws.factor, GRAM),
     "draws.conditional": (lambda k: draws.conditional(k, k / 2, k, array(2, 2, 6, 6)), GRAM),
     "recursion.attend": (mixed, GRAM),
+    "recursion.drawn_rows": (
+        lambda f: recursion.drawn_rows(
+            attention.Softmax(), f, f, array(4, 2, 2), 1.0, jnp.ones((3, 5, 5), bool), True
+        ).weights,
+        X,
+    ),
     "recursion.scores": (lambda f: recursion.scores(f, f, array(4, 2, 2), 1.0), X),
     "attention.Softmax.step": (
         lambda s: attention.Softmax().step(
-            array(6, 4, 6), array(6, 4, 6), attention.Tokens(s, None, s, None), 1.0, True
+            *(Shares(jnp.asarray(array(6, 4, 6))) for _ in range(2)), Tokens(s, None, s, None), 1.0, True
         ),
         GRAM,
     ),
     "attention.Identity.step": (
         lambda s: attention.Identity().step(
-            array(6, 4, 6), array(6, 4, 6), attention.Tokens(s, None, s, None), 1.0, True
+            *(Fixed(jnp.asarray(array(6, 4, 6))) for _ in range(2)), Tokens(s, None, s, None), 1.0, True
         ),
         GRAM,
     ),
@@ -156,7 +181,7 @@ WATCHED = {
 WITHOUT = {
     "template_derivative", "template_expansion",  # fractions
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
-    "recursion.visible", "recursion.steepness", "recursion.fill", "attention.mechanism",
+    "recursion.visible", "recursion.steepness", "recursion.fill", "recursion.at", "attention.mechanism",
     "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
     "oracle.positive_semidefinite",
 }  # fmt: skip
