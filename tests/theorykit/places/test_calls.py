@@ -3,6 +3,7 @@
 import concurrent.futures
 import dataclasses
 import functools
+import importlib
 import math
 import threading
 
@@ -34,19 +35,21 @@ def test_a_function_returns_and_raises_as_it_does_here(calls):
     assert not calls.said
 
 
+ODD = """
 class Odd(Exception):
-    """An exception that cannot be unpickled."""
-
-    def __init__(self, one, two):
+    def __init__(self, one, two):  # so that it cannot be unpickled
         super().__init__(one)
-
 
 def odd():
     raise Odd("how odd", 2)
+"""
 
 
-def test_an_exception_that_cannot_travel_arrives_as_a_sentence(calls):
-    with pytest.raises(RuntimeError, match=r"Odd: how odd \(test_calls.py:\d+\)"):
+def test_an_exception_that_cannot_travel_arrives_as_a_sentence(calls, tmp_path, monkeypatch):
+    (tmp_path / "odd_module.py").write_text(ODD)
+    monkeypatch.syspath_prepend(tmp_path)
+    odd = importlib.import_module("odd_module").odd
+    with pytest.raises(RuntimeError, match=r"Odd: how odd \(odd_module.py:7\)"):
         calls.call(odd)
 
 

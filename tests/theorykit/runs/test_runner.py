@@ -13,7 +13,6 @@ from theorykit.claims import claim
 from theorykit.runs._fingerprint import _without_a_file
 from theorykit.runs._replay import Replay
 from theorykit.runs._runner import run_claims
-from theorykit.runs._task import Seldom
 
 
 def claims(count):
