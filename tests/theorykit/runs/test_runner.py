@@ -10,6 +10,7 @@ from theorykit.certify import Balls
 from theorykit.checks import exhaustive, inequality
 from theorykit.checks.domains import inputs, interval
 from theorykit.claims import claim
+from theorykit.places import Seldom
 from theorykit.runs._fingerprint import _without_a_file
 from theorykit.runs._replay import Replay
 from theorykit.runs._runner import run_claims
