@@ -8,10 +8,11 @@ import importlib
 import io
 import itertools
 import pickle
+import pkgutil
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_EXCEPTION,
     Executor,
@@ -252,16 +253,34 @@ class _Noting(pickle.Pickler):
 
 @functools.cache
 def code_of(package: str) -> str:
-    """Return a hash of a package's or module's Python files, as they are when first asked."""
+    """Return a hash of a package's or module's Python files, as they are when first asked.
+
+    It is the same whichever way the package is installed.
+    """
     try:
         module = importlib.import_module(package)
     except ImportError:
         return "missing"
-    folders = [Path(p) for p in getattr(module, "__path__", [])]
-    files = [(f.relative_to(p).as_posix(), f) for p in folders for f in p.rglob("*.py")]
-    if not folders and module.__file__ is not None:
-        files = [(package, Path(module.__file__))]
+    files = {} if module.__file__ is None else {package: Path(module.__file__)}
+    files |= modules(package, list(getattr(module, "__path__", [])))
     digest = hashlib.sha256()
-    for name, file in sorted(files):
+    for name, file in sorted(files.items()):
         digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def modules(package: str, paths: Sequence[str]) -> dict[str, Path]:
+    """Return the files of the modules in a package, by name; nothing is imported."""
+    found: dict[str, Path] = {}
+    for finder, name, inner in pkgutil.iter_modules(paths):
+        folder = Path(finder.path)  # type: ignore[union-attr]
+        # A package may have further folders, as a checkout of theorykit does, in which there are
+        # other things too: of these only packages are its own.
+        if name == package or (str(folder) != paths[0] and not inner):
+            continue
+        file = folder / name / "__init__.py" if inner else folder / f"{name}.py"
+        if file.is_file():  # no extension
+            found[f"{package}.{name}"] = file
+        if inner:
+            found |= modules(f"{package}.{name}", [str(folder / name)])
+    return found

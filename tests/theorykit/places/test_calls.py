@@ -3,15 +3,19 @@
 import concurrent.futures
 import dataclasses
 import functools
+import importlib
 import math
+import shutil
 import threading
+from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
 
+import theorykit
 from theorykit.networks.training import Paused
 from theorykit.places import Calls, Closed, Elsewhere, Lost, Mismatch, opened
-from theorykit.places._calls import Call, code_of, packed
+from theorykit.places._calls import Call, code_of, modules, packed
 
 
 @pytest.fixture
@@ -34,19 +38,21 @@ def test_a_function_returns_and_raises_as_it_does_here(calls):
     assert not calls.said
 
 
+ODD = """
 class Odd(Exception):
-    """An exception that cannot be unpickled."""
-
-    def __init__(self, one, two):
+    def __init__(self, one, two):  # so that it cannot be unpickled
         super().__init__(one)
-
 
 def odd():
     raise Odd("how odd", 2)
+"""
 
 
-def test_an_exception_that_cannot_travel_arrives_as_a_sentence(calls):
-    with pytest.raises(RuntimeError, match=r"Odd: how odd \(test_calls.py:\d+\)"):
+def test_an_exception_that_cannot_travel_arrives_as_a_sentence(calls, tmp_path, monkeypatch):
+    (tmp_path / "odd_module.py").write_text(ODD)
+    monkeypatch.syspath_prepend(tmp_path)
+    odd = importlib.import_module("odd_module").odd
+    with pytest.raises(RuntimeError, match=r"Odd: how odd \(odd_module.py:7\)"):
         calls.call(odd)
 
 
@@ -109,6 +115,21 @@ def test_a_package_is_its_files(tmp_path, monkeypatch):
     code_of.cache_clear()
     assert code_of("some_package") != first
     code_of.cache_clear()
+
+
+def test_a_package_is_the_same_however_it_is_installed(tmp_path):
+    """As links to a checkout, as the checkout itself, and as the copy that a wheel makes."""
+    checkout = Path(theorykit.__file__).resolve().parents[1]
+    links = modules("theorykit", list(theorykit.__path__))
+    source = modules("theorykit", [str(checkout / "theorykit"), str(checkout)])
+    assert {n: f.resolve() for n, f in links.items()} == source
+    assert {"theorykit.cli", "theorykit.kernels.draws", "theorykit.places._calls"} <= set(source)
+    assert not [n for n in source if n.split(".")[1] in ("theorykit", "setup", "conftest", "tests")]
+    for inner, name in (("kernels", "theorykit/kernels"), ("theorykit", "theorykit")):
+        shutil.copytree(checkout / inner, tmp_path / name, dirs_exist_ok=True)
+    shutil.copytree(checkout / "proofs_numeric", tmp_path / "theorykit" / "proofs_numeric")
+    copied = modules("theorykit", [str(tmp_path / "theorykit")])
+    assert set(copied) == set(source)
 
 
 class Dying(concurrent.futures.Executor):
