@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import everywhere, construction, exhaustive, identity, rate
+from theorykit.checks import construction, everywhere, exhaustive, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.networks import nets
 

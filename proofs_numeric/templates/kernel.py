@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import everywhere, construction, expectation, identity, rate
+from theorykit.checks import construction, everywhere, expectation, identity, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import (
     InfiniteTransformer,

@@ -56,8 +56,8 @@ class Everywhere:
     """What came of it. It is true if it is proved.
 
     **Fields:** `proved`; `lines`, the proof: for each case its conditions, and for each entry its
-    normal form, or why the right side is at least the left; `cases`, how many there are; `why`, what
-    is missing where it is not proved.
+    normal form, or why the right side is at least the left; `cases`, how many; `why`, what is
+    missing where it is not proved.
     """
 
     proved: bool
@@ -151,8 +151,9 @@ class _Cases:
         names = []
         for name, array in leaves.items():
             for where in np.ndindex(array.shape):
-                if isinstance(array[where], Letter):
-                    self.letters.append(array[where])
+                entry = array[where]
+                if isinstance(entry, Letter):
+                    self.letters.append(entry)
                     names.append(name + "".join(f"_{i + 1}" for i in where))
         self.ring = Ring(names, units, work, letters)
         self.places = {id(letter): i for i, letter in enumerate(self.letters)}
@@ -192,7 +193,9 @@ class _Cases:
         replaced: dict[int, Any] = {}
 
         def put(p: Any) -> Any:
-            return p.compose(*(replaced.get(i, g) for i, g in enumerate(ring.gens))) if replaced else p
+            return (
+                p.compose(*(replaced.get(i, g) for i, g in enumerate(ring.gens))) if replaced else p
+            )
 
         for p, relation in facts:
             if relation != "==":

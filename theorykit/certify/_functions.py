@@ -10,9 +10,9 @@ from typing import Any
 
 from flint import fmpq, fmpz
 
+from theorykit.certify._compare import absolute
 from theorykit.certify._machine import Doubt, NotCertifiable
 from theorykit.certify._quotients import (
-    Infinite,
     Quotient,
     constant,
     letter,
@@ -22,20 +22,14 @@ from theorykit.certify._quotients import (
 from theorykit.certify._ring import (
     NONNEGATIVE,
     POSITIVE,
-    REAL,
     Ring,
-    Split,
     primitive,
     shortened,
 )
-from theorykit.certify._signs import certain, factored, open_factors, signed
+from theorykit.certify._signs import certain, factored, signed
 
 MOST_POWER = 64
 """The largest power of a letter exp(x) that stands for exp(n x)."""
-
-
-FEW = 8
-"""Entries that are compared with every effort to find the largest."""
 
 
 class Finer(NotCertifiable):
@@ -142,8 +136,9 @@ def log_number(ring: Ring, c: fmpq) -> Quotient:
 
 
 def _log_factor(ring: Ring, p: Any) -> Quotient:
-    kind, of = ring.made.get(ring.only(p), ("", None))
-    if kind == "exp":
+    only = ring.only(p)
+    kind, of = ("", p) if only is None else ring.made.get(only, ("", p))
+    if kind == "exp" and isinstance(of, Quotient):
         return of
     if kind == "sqrt":
         return log(Quotient(ring, of)) / 2
@@ -179,7 +174,9 @@ def sqrt(q: Quotient) -> Quotient:
     if rest.value() is None:
         sign = 1 if scale > 0 else -1
         if not certain(ring, sign * rest.num):
-            raise Doubt(f"{shortened(ring.show(q.num))} is not proved to be at least zero everywhere")
+            raise Doubt(
+                f"{shortened(ring.show(q.num))} is not proved to be at least zero everywhere"
+            )
         made.append(_root(ring, sign * rest.num))
         scale *= sign
     if scale < 0:
@@ -225,89 +222,6 @@ def root_of_number(ring: Ring, c: fmpq) -> Quotient:
 def _root(ring: Ring, p: Any) -> Quotient:
     sign = POSITIVE if certain(ring, p, strict=True) else NONNEGATIVE
     return letter(ring, "sqrt", p, sign, square=p)
-
-
-def absolute(q: Quotient) -> Quotient:
-    """Return |q|: q or -q where the sign is known, else a letter a factor."""
-    ring = q.ring
-    q = q.cancelled()
-    num = ring.reduced(q.num)
-    known = signed(ring, num)
-    if known:
-        return q * known
-    scale, factors = factored(ring, num)
-    made = constant(ring, abs(scale))
-    for p, e in factors:
-        known = signed(ring, p)
-        if known:
-            one = Quotient(ring, known * p)
-        elif e % 2 == 0:
-            made = made * Quotient(ring, ring.power(p, e))
-            continue
-        else:
-            sign = POSITIVE if certain(ring, ring.times(p, p), strict=True) else NONNEGATIVE
-            square = ring.reduced(p * p)
-            one = letter(ring, "abs", p, sign, square=square)
-            ring.fact(one.num - p)
-            ring.fact(one.num + p)
-        made = made * one**e
-    return made / Quotient(ring, ring.product(q.den))
-
-
-def larger(x: Any, y: Any) -> Any:
-    """Return max(x, y)."""
-    if isinstance(x, Infinite) or isinstance(y, Infinite):
-        return y if below(x, y) else x
-    gap = (x - y).cancelled()
-    known = signed(x.ring, x.ring.reduced(gap.num))
-    if known:
-        return x if known > 0 else y
-    return (x + y + absolute(gap)) / 2
-
-
-def below(x: Any, y: Any) -> bool:
-    """Return whether x < y, where one of them is infinite.
-
-    **Raises:** `Doubt` for NaN.
-    """
-    a, b = (v.value if isinstance(v, Infinite) else 0.0 for v in (x, y))
-    if a != a or b != b:
-        raise Doubt("a number is compared with NaN")
-    return a < b
-
-
-def smaller(x: Any, y: Any) -> Any:
-    """Return min(x, y)."""
-    return -larger(-x, -y)
-
-
-def largest(numbers: Sequence[Any]) -> Any:
-    """Return the largest of many: one of them where that is known, else a letter."""
-    finite = [q for q in numbers if isinstance(q, Quotient)]
-    if len(finite) < len(numbers):
-        rest = functools.reduce(larger, [q for q in numbers if isinstance(q, Infinite)])
-        return larger(largest(finite), rest) if finite else rest
-    ring = numbers[0].ring
-    distinct = list({q.code: q.cancelled() for q in finite}.values())
-    few = len(distinct) <= FEW
-    above = lambda a, b: certain(ring, (a - b).num, quickly=not few)
-    kept: list[Quotient] = []
-    for q in distinct:
-        if any(above(k, q) for k in kept):
-            continue
-        kept = [k for k in kept if not above(q, k)]
-        kept.append(q)
-    if len(kept) == 1:
-        return kept[0]
-    kept.sort(key=lambda q: q.key)
-    signs = [
-        POSITIVE if certain(ring, q.num, True) else NONNEGATIVE if certain(ring, q.num) else REAL
-        for q in kept
-    ]
-    made = letter(ring, "max", kept, max(signs))
-    for q in kept:
-        ring.fact((made - q).num)
-    return made
 
 
 def sine_cosine(q: Quotient) -> tuple[Quotient, Quotient]:
@@ -359,74 +273,6 @@ def within_one(q: Quotient) -> bool:
     return all(certain(ring, (1 + sign * q).num) is not None for sign in (1, -1))
 
 
-def decided(ring: Ring, difference: Quotient) -> int | None:
-    """Return the sign (-1, 0 or 1) of a number if it is the same everywhere, else None."""
-    num = ring.reduced(difference.cancelled().num)
-    if difference.is_zero():
-        return 0
-    return signed(ring, num, strict=True) or None
-
-
-def less(a: Any, b: Any) -> bool:
-    """Return whether a < b everywhere or nowhere.
-
-    **Raises:** `Split` where it is not the same everywhere.
-    """
-    if isinstance(a, Infinite) or isinstance(b, Infinite):
-        return below(a, b)
-    ring = a.ring
-    num = ring.reduced((b - a).cancelled().num)
-    if certain(ring, num, strict=True):
-        return True
-    if certain(ring, -num):
-        return False
-    sign, p = open_factors(ring, num)
-    if certain(ring, p):  # a square, say: zero or not
-        raise Split(ring.show(p), [[(p, ">")], [(p, "==")]])
-    p = sign * p
-    raise Split(ring.show(p), [[(p, ">")], [(-p, ">=")]])
-
-
-def at_most(a: Quotient, b: Quotient) -> bool:
-    """Return whether a <= b everywhere, or b <= a everywhere.
-
-    **Raises:** `Split` where neither is so.
-    """
-    ring = a.ring
-    num = ring.reduced((b - a).cancelled().num)
-    known = signed(ring, num)
-    if known:
-        return known > 0
-    turn, p = open_factors(ring, num)
-    raise Split(ring.show(p), [[(turn * p, ">=")], [(-turn * p, ">=")]])
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Return whether a = b everywhere or nowhere.
-
-    **Raises:** `Split` where it is not the same everywhere.
-    """
-    if isinstance(a, Infinite) or isinstance(b, Infinite):
-        return bool(a == b)
-    ring = a.ring
-    sign = decided(ring, a - b)
-    if sign is not None:
-        return sign == 0
-    _, p = open_factors(ring, ring.reduced((a - b).cancelled().num))
-    raise Split(ring.show(p), [[(p, ">")], [(p, "==")], [(-p, ">")]])
-
-
-def sign(q: Quotient) -> Quotient:
-    """Return the sign.
-
-    **Raises:** `Split` where it is not the same everywhere.
-    """
-    zero = constant(q.ring, 0)
-    if equal(q, zero):
-        return zero
-    return constant(q.ring, -1 if less(q, zero) else 1)
-
-
 def determinant(rows: list[list[Quotient]]) -> Quotient:
     """Return a determinant by minors, each of them once."""
     n = len(rows)
@@ -445,4 +291,3 @@ def determinant(rows: list[list[Quotient]]) -> Quotient:
         return total(parts) if parts else constant(ring, 0)
 
     return minor(tuple(range(n)))
-

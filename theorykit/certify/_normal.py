@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit.certify import _compare as compare
 from theorykit.certify import _functions as of
 from theorykit.certify._control import call
 from theorykit.certify._elementwise import each, known
@@ -26,7 +27,8 @@ _SAME = {
     "pad", "select_n", "eq", "ne", "lt", "gt", "le", "ge", "lt_to", "le_to", "and", "or", "not",
     "is_finite", "argmax", "argmin", "reduce_and", "reduce_or", "jit", "pjit", "closed_call",
     "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call", "cond",
-    "while", "scan", "platform_index", "power_of_2", "leading_digits", "cholesky", "triangular_solve", "real", "conj",
+    "while", "scan", "platform_index", "power_of_2", "leading_digits", "cholesky",
+    "triangular_solve", "real", "conj",
 }  # fmt: skip
 
 MOST_UNKNOWNS = 6
@@ -85,14 +87,14 @@ def _between(name: str) -> Callable[[Quotient], Quotient]:
 
 
 def _atan2(y: Quotient, x: Quotient) -> Quotient:
-    if of.decided(x.ring, x) == 1:
+    if compare.decided(x.ring, x) == 1:
         return of.named("atan", y / x)
     return letter(x.ring, "atan2", [y, x])
 
 
 def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
-    raised = each(of.larger, x, np.broadcast_to(low, x.shape))
-    return each(of.smaller, raised, np.broadcast_to(high, x.shape))
+    raised = each(compare.larger, x, np.broadcast_to(low, x.shape))
+    return each(compare.smaller, raised, np.broadcast_to(high, x.shape))
 
 
 def folded(f: Callable[[list[Quotient]], Quotient]) -> Rule:
@@ -119,11 +121,11 @@ def folded(f: Callable[[list[Quotient]], Quotient]) -> Rule:
 
 
 def _largest(entries: list[Quotient]) -> Quotient:
-    return of.largest(entries)
+    return compare.largest(entries)
 
 
 def _smallest(entries: list[Quotient]) -> Quotient:
-    return -of.largest([-q for q in entries])
+    return -compare.largest([-q for q in entries])
 
 
 def _sort(machine: Machine, eqn: Any, *xs: np.ndarray) -> list[np.ndarray]:
@@ -134,7 +136,7 @@ def _sort(machine: Machine, eqn: Any, *xs: np.ndarray) -> list[np.ndarray]:
         done: list[Quotient] = []
         for q in rows[where]:
             k = len(done)
-            while k and not of.at_most(done[k - 1], q):
+            while k and not compare.at_most(done[k - 1], q):
                 k -= 1
             done.insert(k, q)
         rows[where] = objects(done, (len(done),))
@@ -239,9 +241,7 @@ def _singular_values(a: np.ndarray) -> np.ndarray:
         raise Doubt("only square matrices have singular values here")
     entries = list(a.flat)
     ring = entries[0].ring
-    made = [
-        letter(ring, f"singular value {k + 1} of {n}", entries, NONNEGATIVE) for k in range(n)
-    ]
+    made = [letter(ring, f"singular value {k + 1} of {n}", entries, NONNEGATIVE) for k in range(n)]
     for high, low in itertools.pairwise(made):
         ring.fact((high - low).num)
     return objects(made, (n,))
@@ -272,10 +272,10 @@ OWN: dict[str, Rule] = {
     "acos": entrywise(_between("acos")),
     "asin": entrywise(_between("asin")),
     "atan2": entrywise(_atan2),
-    "abs": entrywise(of.absolute),
-    "sign": entrywise(of.sign),
-    "max": entrywise(of.larger),
-    "min": entrywise(of.smaller),
+    "abs": entrywise(compare.absolute),
+    "sign": entrywise(compare.sign),
+    "max": entrywise(compare.larger),
+    "min": entrywise(compare.smaller),
     "clamp": _clamp,
     "reduce_sum": folded(total),
     "reduce_max": folded(_largest),
@@ -308,4 +308,4 @@ RULES_OF_QUOTIENTS: dict[str, Rule] = {
 def field_of(ring: Ring) -> Field:
     """Return the numbers of a ring as a machine takes them."""
     number = functools.partial(constant, ring)
-    return Field(number, of.less, of.equal, RULES_OF_QUOTIENTS, of.sqrt)
+    return Field(number, compare.less, compare.equal, RULES_OF_QUOTIENTS, of.sqrt)

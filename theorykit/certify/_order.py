@@ -15,7 +15,7 @@ from theorykit.certify import _functions as of
 from theorykit.certify._everywhere import Everywhere, Letter, Open, over_cases, split_on_choice
 from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
-from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
+from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
 from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
 from theorykit.certify._squares import by_program
@@ -70,7 +70,7 @@ def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
 
 
 def _goals(ring: Ring, gap: Quotient) -> Iterator[tuple[list[str], Any]]:
-    """Yield polynomials that are not negative if, and where there is a choice only if, the gap is."""
+    """Yield polynomials, so that the gap is not negative if none of them is."""
     num = ring.reduced(gap.cancelled().num)
     kinds = {i: ring.made[i][0] for i in ring.used(num) if i in ring.made}
     for i, kind in kinds.items():
@@ -86,8 +86,9 @@ def _goals(ring: Ring, gap: Quotient) -> Iterator[tuple[list[str], Any]]:
         except Doubt:
             pass
         else:
-            yield [f"{shortened(ring.show(num))} >= 0, since its exponential is at least 1:"], (
-                ring.reduced(up.cancelled().num)
+            yield (
+                [f"{shortened(ring.show(num))} >= 0, since its exponential is at least 1:"],
+                (ring.reduced(up.cancelled().num)),
             )
             return
     yield [], num
@@ -180,5 +181,3 @@ def _bearing_on(ring: Ring, p: Any) -> list[Any]:
     mine = set(ring.used(p))
     about = [fact.of for fact in ring.facts.values() if fact.letters <= mine]
     return sorted(about, key=lambda f: (len(f), str(f)))[:MOST_FACTS]
-
-

@@ -2,7 +2,8 @@
 
 What comes out satisfies its linear equations exactly and is semidefinite by an exact factorisation;
 how it was found does not matter (Peyrl and Parrilo, 2008). Where the polynomial has zeros, no Gram
-matrix is positive definite: the null vectors are read off, made rational, and left out of the basis.
+matrix is positive definite: the null vectors are read off, made rational, and left out of
+the basis.
 """
 
 import dataclasses
@@ -73,9 +74,7 @@ class _System:
     right: list[fmpq]
 
     @classmethod
-    def of(
-        cls, p: Any, blocks: Sequence[Block], reduced: Callable[[Any], Any]
-    ) -> "_System | None":
+    def of(cls, p: Any, blocks: Sequence[Block], reduced: Callable[[Any], Any]) -> "_System | None":
         rows: dict[Any, int] = {}
         unknowns, columns = [], []
         if sum(len(b.basis) * (len(b.basis) + 1) // 2 for b in blocks) > MOST_UNKNOWNS:
@@ -98,7 +97,7 @@ class _System:
 
     def solve(self) -> tuple[float, list[np.ndarray]] | None:
         """Return Gram matrices in floats, and their least eigenvalue, as large as can be."""
-        import clarabel
+        import clarabel  # type: ignore[import-untyped]
         from scipy import sparse
 
         count = len(self.unknowns)
@@ -138,8 +137,10 @@ class _System:
         return float(x[-1]), grams
 
     def rounded(self, grams: Sequence[np.ndarray], bits: int) -> list[list[list[fmpq]]] | None:
-        """Return matrices near these that satisfy the equations exactly: the nearest to a rounding."""
-        values = [fmpq(round(float(grams[k][i, j]) * 2**bits), 2**bits) for k, i, j in self.unknowns]
+        """Return the matrices nearest to a rounding of these that satisfy the equations exactly."""
+        values = [
+            fmpq(round(float(grams[k][i, j]) * 2**bits), 2**bits) for k, i, j in self.unknowns
+        ]
         short = list(self.right)
         for x, column in zip(values, self.columns, strict=True):
             for row, c in column:
@@ -200,28 +201,28 @@ def _solved(square: list[list[fmpq]], right: list[fmpq]) -> list[fmpq] | None:
 
 
 def _face(block: Block, gram: np.ndarray) -> Block | None:
-    """Return the block without the null vectors of its Gram matrix; None if they are not rational."""
+    """Return the block without the null vectors of its Gram matrix, None if those do not round."""
     values, vectors = np.linalg.eigh(gram)
     null = vectors[:, values < 1e-5 * max(1.0, values[-1])].T.copy()
     pivots: list[int] = []
     for k in range(len(null)):
-        r, c = np.unravel_index(np.argmax(np.abs(null[k:])), null[k:].shape)
+        r, c = divmod(int(np.argmax(np.abs(null[k:]))), null.shape[1])
         null[[k, k + r]] = null[[k + r, k]]
         null[k] /= null[k, c]
         for other in range(len(null)):
             if other != k:
                 null[other] -= null[other, c] * null[k]
-        pivots.append(int(c))
+        pivots.append(c)
     basis = []
     for j in range(len(block.basis)):
         if j in pivots:
             continue
         made = block.basis[j]
-        for k, c in enumerate(pivots):
+        for k, pivot in enumerate(pivots):
             near = Fraction(float(null[k, j])).limit_denominator(60)
             if abs(float(near) - null[k, j]) > 2e-3:
                 return None
             if near:
-                made = made - block.basis[c] * fmpq(near.numerator, near.denominator)
+                made = made - block.basis[pivot] * fmpq(near.numerator, near.denominator)
         basis.append(made)
     return Block(block.outer, basis)

@@ -97,9 +97,10 @@ class Fact:
 class Ring:
     """The letters of one statement, and what is known of them in the case at hand.
 
-    **Fields:** `signs`, a letter's sign; `facts`, by their text; `zeros`, polynomials that are zero; `squares`, of letters whose square is a
-    polynomial in those before; `names`; `factors`, what denominators are products of; `made`, what
-    each value of a function was made of, by its letter; `units`, see `_functions.unit_of`.
+    **Fields:** `signs`, a letter's sign; `facts`, by their text; `zeros`, polynomials that are
+    zero; `squares`, of letters whose square is a polynomial in those before; `names`; `factors`,
+    what denominators are products of; `made`, what each value of a function was made of, by its
+    letter; `units`, see `_functions.unit_of`.
     """
 
     def __init__(

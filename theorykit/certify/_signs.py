@@ -300,4 +300,3 @@ def open_factors(ring: Ring, p: Any) -> tuple[int, Any]:
             continue
         rest = rest * f ** (2 - e % 2)
     return sign, rest
-

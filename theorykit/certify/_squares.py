@@ -1,6 +1,6 @@
 """Sums of squares with rational coefficients: found in floats or at once, checked exactly.
 
-A polynomial that is a sum of terms c q^2, each c a product of what is not negative, is not negative.
+A sum of terms c q^2 is not negative, where each c is a product of what is not negative.
 `as_squares` reads the squares off where there is one way only; `by_program` asks a semidefinite
 program (`_program`) and rounds what it finds to rationals.
 """
@@ -88,7 +88,7 @@ def by_program(ring: Ring, p: Any, facts: Sequence[Any]) -> Squares | None:
         return None
     blocks, index = [(roots.of(outer[0]), first), *blocks], [outer[0], *index]
     ring.spend(sum(20 * len(b) ** 2 for _, b in blocks))
-    classes = _classes([m for s in ([wanted], (f for f, _ in blocks)) for q in s for m in q.monoms()])
+    classes = _classes([m for q in (wanted, *(f for f, _ in blocks)) for m in q.monoms()])
     parts, of = [], []
     for (inside, basis), f in zip(blocks, index, strict=True):
         groups: dict[Any, list[Any]] = {}
@@ -101,8 +101,8 @@ def by_program(ring: Ring, p: Any, facts: Sequence[Any]) -> Squares | None:
     if found is None:
         return None
     made: list[Any] = []
-    for (basis, rows), k in found:
-        made += roots.squares(of[k], basis, rows)
+    for (combined, rows), k in found:
+        made += roots.squares(of[k], combined, rows)
     return _checked(ring, p, made)
 
 
@@ -247,7 +247,7 @@ def _can_occur(basis: list[tuple[int, ...]], support: set[Any]) -> list[tuple[in
 def _classes(monomials: Sequence[tuple[int, ...]]) -> Any:
     """Return the class of a monomial: two of different classes have no product in the problem.
 
-    Turning the sign of some letters leaves all monomials as they are; a class is what the others do.
+    Turning the signs of some letters leaves all monomials of the problem as they are.
     """
     rows: list[int] = []
     for m in monomials:

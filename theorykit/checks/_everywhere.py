@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.certify import Everywhere as Found
 from theorykit.certify import MOST_WORK, Letter, NotCertifiable, Work, identical, letters
+from theorykit.certify import Everywhere as Found
 from theorykit.checks._base import ClaimError
 from theorykit.checks._certificates import sentence, settings_of, unproved
 from theorykit.checks._sides import Sides
@@ -151,7 +151,7 @@ def _at(sides: Sides, prove: Prove, work: Work) -> list[str]:
 
 
 def _widened(domain: Domain) -> Domain:
-    """Return a domain without the bound on its entries: all psd matrices, for which more is shown."""
+    """Return a domain without the bound on its entries, so that more is shown."""
     return PSD(domain.shape) if type(domain) is PSD else domain
 
 

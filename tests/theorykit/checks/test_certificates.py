@@ -102,10 +102,10 @@ def test_sides_that_jax_cannot_trace_say_so(trial):
 
 def cauchy(**options):
     return inequality(
-        lhs=lambda x, y: 2 * x * y,
-        rhs=lambda x, y: x**2 + y**2 + 0.01 + hidden(x),
+        lhs=lambda x, y: 2 * x * y + x,
+        rhs=lambda x, y: x**2 + y**2 + jnp.exp(x) - 0.99,  # x <= exp(x) - 1 has no normal form
         over=inputs(x=reals(), y=reals()),
-        control=dict(rhs=lambda x, y: x**2 + y**2 - 0.1),
+        control=dict(rhs=lambda x, y: x**2 + y**2 + jnp.exp(x) - 1.1),
         **LIGHT,
         **options,
     )

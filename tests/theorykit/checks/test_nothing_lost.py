@@ -327,7 +327,8 @@ def test_nothing_is_suggested_that_the_check_lacks(registry):
 
 def test_all_of_a_box_is_undecided(trial):
     check = inequality(
-        lhs=lambda x: x - x * x, rhs=lambda x: 0.25 + 0 * jnp.floor(x), over=inputs(x=interval(0, 1)),
+        lhs=lambda x: x - x * x, rhs=lambda x: 0.25 + 0 * jnp.floor(x),
+        over=inputs(x=interval(0, 1)),
         proof=on_box(budget=1), starts=4, steps=5,
     )  # fmt: skip
     found = check.test(Trial(jax.random.key(0)))
