@@ -18,7 +18,7 @@ ALLOWED = re.compile(
     r"|(Classical_Prop\.)?classic"
     r"|(PrimInt63|PrimFloat|Uint63|FloatAxioms)\.\w+"
 )
-"""The classical reals, and machine numbers with what specifies them, which coq-interval computes in."""
+"""The classical reals, and the specification of machine numbers, in which coq-interval computes."""
 
 CLOSED = "Closed under the global context"
 
@@ -27,8 +27,8 @@ CLOSED = "Closed under the global context"
 class Checked:
     """What Rocq says of a script.
 
-    **Fields:** `accepted`; `why` not, in a sentence; `assumptions`, the axioms that the theorems rest
-    on, by their names; `seconds`.
+    **Fields:** `accepted`; `why` not, in a sentence; `assumptions`, the axioms that the theorems
+    rest on, by their names; `seconds`.
     """
 
     accepted: bool

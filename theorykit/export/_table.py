@@ -18,8 +18,8 @@ STATES = ("accepted", "written", "refused", "not exportable")
 class Row:
     """What came of one claim.
 
-    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not exportable, in
-    a sentence, and `group`, that reason without the claim's own details; `file`, the script;
+    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not
+    exportable, in a sentence, and `group`, that reason without the claim's own details; `file`, the script;
     `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
     """
 
@@ -49,8 +49,8 @@ def export_all(
     """Export each claim that can be, and return what came of each.
 
     **Arguments:** `folder` for the scripts; `control`: write the controls instead, which are to be
-    refused; `checked`: run Rocq on each script, for so many seconds at most; `say`: called with each
-    row as soon as there is one.
+    refused; `checked`: run Rocq on each script, for so many seconds at most; `say`: called with
+    each row as soon as there is one.
     """
     rows = []
     for claim in claims:

@@ -1,7 +1,7 @@
 """Terms of Gallina, Rocq's language, with their types; they are printed in the scope they stand in.
 
-Whole numbers are of type Z, fractions of type Q, truth values of type bool; tuples are products, and
-sequences whose length is not known before are lists.
+Whole numbers are of type Z, fractions of type Q, truth values of type bool; tuples are products,
+and sequences whose length is not known before are lists.
 """
 
 import dataclasses
