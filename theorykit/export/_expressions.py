@@ -252,21 +252,22 @@ class Expressions(Statements):
 
     def contained(self, a: Value, b: Value) -> Term:
         """Return whether a value is among others."""
-        if is_sequence(b) or (isinstance(b, Known) and isinstance(b.value, set | frozenset)):
-            among = parts(b) if is_sequence(b) else [Known(v) for v in sorted(b.value)]
+        among: list[Value] | None = parts(b) if is_sequence(b) else None
+        if isinstance(b, Known) and isinstance(b.value, set | frozenset):
+            among = [Known(v) for v in sorted(b.value)]
+        if among is not None:
             return disjunction([term(self.compared("Eq", a, x)) for x in among])
         inside = as_list(b)
-        x = variable("member", inside.type[1])
-        test = function(["member"], equal(x, term(a)))
+        x = variable(self.fresh("member"), inside.type[1])
+        test = function([x.pattern], equal(x, term(a)))
         return applied("bool", "existsb", test, inside)
 
     def _ifexp(self, node: ast.IfExp, frame: Frame) -> Value:
         found = self.condition(node.test, frame)
         if isinstance(found, bool):
             return self.evaluate(node.body if found else node.orelse, frame)
-        branches = [self.within(lambda n=n: term(self.evaluate(n, frame)))
-                    for n in (node.body, node.orelse)]  # fmt: skip
-        return chosen(found, *branches)
+        first = self.within(lambda: term(self.evaluate(node.body, frame)))
+        return chosen(found, first, self.within(lambda: term(self.evaluate(node.orelse, frame))))
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
         value = self.evaluate(node.value, frame)
@@ -325,7 +326,7 @@ class Expressions(Statements):
         row = as_list(over)
         pattern, kept, inner = self.each(loop.target, row.type[1], frame)
         for test in loop.ifs:
-            body = self.within(lambda t=test: truth(term(self.evaluate(t, inner))))
+            body = self.within(functools.partial(self._true, test, inner))
             row = applied(row.type, "filter", function([pattern], body), row)
         if not rest:
             body = self.within(lambda: term(self.evaluate(element, inner)))
@@ -335,6 +336,9 @@ class Expressions(Statements):
         body = self.within(lambda: as_list(self._generated(element, rest, inner)))
         del kept
         return applied(body.type, "flat_map", function([pattern], body), row)
+
+    def _true(self, node: ast.expr, frame: Frame) -> Term:
+        return truth(term(self.evaluate(node, frame)))
 
     def _unrolled(
         self, element: ast.expr, loop: Any, rest: list[Any], over: Sequence[Value], frame: Frame

@@ -19,8 +19,8 @@ class Row:
     """What came of one claim.
 
     **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not
-    exportable, in a sentence, and `group`, that reason without the claim's own details; `file`, the script;
-    `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
+    exportable, in a sentence, and `group`, that reason without the claim's own details; `file`, the
+    script; `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
     """
 
     id: str

@@ -126,6 +126,7 @@ PREDICATES = {
     "index": lambda a, x, row: row[-1] == row[a % len(row)],
     "equal rows": lambda a, x, row: row[1:] == row[:-1] or row == (1, 2),
     "member": lambda a, x, row: a in row,
+    "names of its own": lambda member, x, row: x in row or member in row or row.count(x) == 1,
     "nested": lambda a, x, row: any(all(v * w <= a for w in row) for v in row),
     "pairs": lambda a, x, row: len([1 for i, v in enumerate(row) if v > i for _ in range(a)]) > 3,
     "zips": lambda a, x, row: all(v <= w for v, w in zip(row, row[1:], strict=False)),  # noqa: RUF007
