@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from theorykit.common.arguments import positive
+from theorykit.common.arguments import as_path, positive
 from theorykit.common.folders import write_atomically
 
 ALLOWED = re.compile(
@@ -51,7 +51,7 @@ def check(file: str | Path, *, timeout: float = 300.0, memory: float = 6.0) -> C
     """
     positive("timeout", timeout)
     positive("memory", memory)
-    file = Path(file)
+    file = as_path("file", file)
     if not file.is_file():
         raise ValueError(f"there is no script {file}.")
     if shutil.which("coqc") is None:

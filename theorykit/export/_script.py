@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from theorykit.common.arguments import instance
 from theorykit.export._terms import NotExportable
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def kind(certificate: type) -> Callable[[Exporter], Exporter]:
 
     It is called with the check and, by name, `trial`; it returns what the check asserts.
     """
+    instance("certificate", certificate, type, "the type of a check's proof, or a check")
 
     def register(exporter: Exporter) -> Exporter:
         KINDS[certificate] = exporter
