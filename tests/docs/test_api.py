@@ -15,6 +15,7 @@ PACKAGES = (
     "theorykit.certify",
     "theorykit.checks",
     "theorykit.experiments",
+    "theorykit.export",
     "theorykit.kernels",
     "theorykit.report.pages",
     *(name for name in theorykit._LONG if not name.endswith((".domains", ".exponents"))),

@@ -65,6 +65,7 @@ REALS = Field(_numbers.constant, _numbers.less, _numbers.equal)
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
+"""What each primitive does with numbers, by its name."""
 TAKES_UNKNOWN: set[str] = set()
 
 

@@ -1,7 +1,7 @@
 """Proofs for somebody else's kernel: scripts that Rocq accepts, made from certificates.
 
-`export` writes the proof of a claim as a script, `check` has Rocq look at one, `export_all` does both
-for many claims. A kind of certificate has one exporter, a function that `kind` registers.
+`export` writes the proof of a claim as a script, `check` has Rocq look at one, `export_all` does
+both for many claims. A kind of certificate has one exporter, a function that `kind` registers.
 """
 
 from theorykit.export._coqc import Checked, check

@@ -79,8 +79,9 @@ def method(translation: Any, owner: Value, name: str, arguments: Sequence[Value]
         return applied("Z", "bit_count", coerced(number(term(owner)), "Z"))
     if name == "count" and len(arguments) == 1:
         row = as_list(owner)
-        x = variable("x", row.type[1])
-        test = function(["x"], equal(x, term(translation.named("counted", arguments[0]))))
+        counted = term(translation.named("counted", arguments[0]))
+        x = variable(translation.fresh("x"), row.type[1])
+        test = function([x.pattern], equal(x, counted))
         return applied("Z", "len", applied(row.type, "filter", test, row))
     kind = type(owner.value).__name__ if isinstance(owner, Known) else ""
     of = f" of a {kind}" if kind else ""

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from theorykit.common.arguments import positive
+from theorykit.common.arguments import as_path, positive
 from theorykit.common.folders import write_atomically
 
 ALLOWED = re.compile(
@@ -18,7 +18,7 @@ ALLOWED = re.compile(
     r"|(Classical_Prop\.)?classic"
     r"|(PrimInt63|PrimFloat|Uint63|FloatAxioms)\.\w+"
 )
-"""The classical reals, and machine numbers with what specifies them, which coq-interval computes in."""
+"""The classical reals, and the specification of machine numbers, in which coq-interval computes."""
 
 CLOSED = "Closed under the global context"
 
@@ -27,8 +27,8 @@ CLOSED = "Closed under the global context"
 class Checked:
     """What Rocq says of a script.
 
-    **Fields:** `accepted`; `why` not, in a sentence; `assumptions`, the axioms that the theorems rest
-    on, by their names; `seconds`.
+    **Fields:** `accepted`; `why` not, in a sentence; `assumptions`, the axioms that the theorems
+    rest on, by their names; `seconds`.
     """
 
     accepted: bool
@@ -51,7 +51,7 @@ def check(file: str | Path, *, timeout: float = 300.0, memory: float = 6.0) -> C
     """
     positive("timeout", timeout)
     positive("memory", memory)
-    file = Path(file)
+    file = as_path("file", file)
     if not file.is_file():
         raise ValueError(f"there is no script {file}.")
     if shutil.which("coqc") is None:

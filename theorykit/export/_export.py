@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, float64, one
-from theorykit.common.arguments import flag, instance
+from theorykit.common.arguments import as_path, flag, instance
 from theorykit.common.folders import write_atomically
 from theorykit.export import _finite, _sides
 from theorykit.export._script import Part, Script, exporter_of, script
@@ -23,7 +23,11 @@ def export(claim: str | Claim, *, control: bool = False) -> Script:
     **Raises:** `ValueError` for an unknown id; `NotExportable`, a `ValueError`, for a claim that is
     not proved, or of which the proof cannot be written for Rocq.
     """
-    claim = claim if isinstance(claim, Claim) else one(instance("claim", claim, str, "an id"))
+    claim = (
+        claim
+        if isinstance(claim, Claim)
+        else one(instance("claim", claim, str, "an id or a claim"))
+    )
     flag("control", control)
     with float64():
         try:
@@ -79,15 +83,24 @@ def _kind(check: Any) -> str:
     return check.name or type(check).__name__.lower()
 
 
+def as_folder(folder: str | Path) -> Path:
+    """Return a folder, which is made if there is none.
+
+    **Raises:** `ValueError` if it is a file.
+    """
+    folder = as_path("folder", folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; name a folder for the scripts.")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def write(made: Script, folder: str | Path) -> Path:
     """Write a script into a folder, which is made if there is none, and return its file.
 
     **Raises:** `ValueError` if the folder is a file.
     """
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; name a folder for the scripts.")
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{made.name}.v"
+    instance("made", made, Script, "what export(...) returns")
+    file = as_folder(folder) / f"{made.name}.v"
     write_atomically(file, made.text)
     return file

@@ -9,8 +9,8 @@ from theorykit.export._terms import PRELUDE, NotExportable, Type, truth, written
 from theorykit.export._values import of_type, type_of, variable
 
 SOURCE = (
-    "The predicate and the functions that it calls are translated from their Python source; members "
-    "and the constants that it reads are those that Python has."
+    "The predicate and the functions that it calls are translated from their Python source; "
+    "members and the constants that it reads are those that Python has."
 )
 LARGEST = 20_000
 

@@ -40,7 +40,7 @@ class Real:
             _all[key] = found
         return found
 
-    # Arithmetic; what has a value at once is computed, and 0 and 1 leave no trace in sums and products.
+    # Arithmetic: constants are computed at once; 0 and 1 leave no trace in sums and products.
 
     def __add__(self, other: Any) -> "Real":
         other = real(other)
@@ -211,7 +211,8 @@ def _unwritten(name: str) -> Any:
 
 
 _WITHOUT = {
-    "erf", "erfc", "erf_inv", "lgamma", "digamma", "cbrt", "asin", "acos", "asinh", "acosh", "atanh",
+    "erf", "erfc", "erf_inv", "lgamma", "digamma", "cbrt", "asin", "acos", "asinh", "acosh",
+    "atanh",
     "atan2", "sign", "rem", "complex", "conj", "real", "imag", "eigh", "lu", "exp2",
     "custom_linear_solve", "triangular_solve", "cholesky", "sort", "top_k", "argmax", "argmin",
     "is_finite",
@@ -304,7 +305,8 @@ def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
 def definition(name: str, roots: Sequence[Real], bound: Sequence[str]) -> str:
     """Return a definition of a number, or of a list of several, as a function of the variables."""
     given = shared(roots)
-    lines, known = [], {}
+    lines: list[str] = []
+    known: dict[Real, str] = {}
     for x, called in given.items():
         lines.append(f"  let {called} := {said(x, known)} in")
         known[x] = called

@@ -33,7 +33,8 @@ def local(node: Any) -> set[str]:
         for m in ast.walk(g.target)
     }  # fmt: skip
     names = {n.name for n in own(node) if isinstance(n, ast.FunctionDef)}
-    return names | {n.id for n in own(node) if _stored(n) and id(n) not in inside}  # type: ignore[attr-defined]
+    stored = (n for n in own(node) if isinstance(n, ast.Name) and _stored(n))
+    return names | {n.id for n in stored if id(n) not in inside}
 
 
 def appended(node: ast.AST) -> str:
@@ -65,7 +66,8 @@ def checked(node: Any) -> None:
     parameters = [a.arg for a in node.args.args]
     count = dict.fromkeys(parameters, 1)
     loops = {id(m) for n in own(node) if isinstance(n, ast.For) for m in ast.walk(n)}
-    grows, copies = set(), set()
+    grows: set[str] = set()
+    copies: set[str] = set()
     for n in own(node):
         if _stored(n):
             name = n.id  # type: ignore[attr-defined]
@@ -89,8 +91,10 @@ def checked(node: Any) -> None:
     inner = [n for n in own(node) if isinstance(n, INNER)]
     read = {m.id for n in inner for m in ast.walk(n) if isinstance(m, ast.Name)}
     if again := sorted(n for n in read if count.get(n, 0) > 1):
-        raise NotExportable(f"an inner function reads {again[0]}, which is bound again; that is not "
-                            "translated.", "an inner function reads what is bound again")  # fmt: skip
+        raise NotExportable(
+            f"an inner function reads {again[0]}, which is bound again; that is not translated.",
+            "an inner function reads what is bound again",
+        )
 
 
 def _assigned(node: ast.Assign, copies: set[str]) -> None:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from theorykit.common.arguments import instance
 from theorykit.export._terms import NotExportable
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 class Script:
     """A file for Rocq.
 
-    **Fields:** `id` of the claim; `kind`, what is proved, in words; `text`; `about`, how the theorem
-    relates to the claim: what it covers, and what it leaves out.
+    **Fields:** `id` of the claim; `kind`, what is proved, in words; `text`; `about`, how the
+    theorem relates to the claim: what it covers, and what it leaves out.
     """
 
     id: str
@@ -73,10 +74,11 @@ KINDS: dict[type, Exporter] = {}
 
 
 def kind(certificate: type) -> Callable[[Exporter], Exporter]:
-    """Register the exporter of a kind of certificate: what a check's `proof` is, or the check itself.
+    """Register the exporter of a kind of certificate: the type of a check's `proof`, or the check.
 
-    It is called with the check and, by name, `trial`; it returns the theorem that the check asserts.
+    It is called with the check and, by name, `trial`; it returns what the check asserts.
     """
+    instance("certificate", certificate, type, "the type of a check's proof, or a check")
 
     def register(exporter: Exporter) -> Exporter:
         KINDS[certificate] = exporter
@@ -94,5 +96,8 @@ def exporter_of(check: Any) -> Exporter:
         if type(certificate) in KINDS:
             return KINDS[type(certificate)]
     called = check.name or type(check).__name__.lower()
-    raise NotExportable(f"it is {'an' if called[0] in 'aeiou' else 'a'} {called} without a proof that "
-                        "can be written for Rocq.", f"a {called} without a proof")  # fmt: skip
+    article = "an" if called[0] in "aeiou" else "a"
+    raise NotExportable(
+        f"it is {article} {called} without a proof that can be written for Rocq.",
+        f"{article} {called} without a proof",
+    )

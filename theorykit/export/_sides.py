@@ -36,29 +36,36 @@ Open Scope R_scope.
 Ltac cases :=
   repeat match goal with
   | |- context [Rmax ?a ?b] =>
-      lazymatch constr:((a, b)) with context [Rmax] => fail | context [Rmin] => fail | _ => idtac end;
+      lazymatch constr:((a, b)) with
+      | context [Rmax] => fail | context [Rmin] => fail | _ => idtac
+      end;
       let H := fresh in
       destruct (Rle_lt_dec a b) as [H | H];
       [rewrite (Rmax_right a b H) | rewrite (Rmax_left a b (Rlt_le _ _ H))]
   | |- context [Rmin ?a ?b] =>
-      lazymatch constr:((a, b)) with context [Rmax] => fail | context [Rmin] => fail | _ => idtac end;
+      lazymatch constr:((a, b)) with
+      | context [Rmax] => fail | context [Rmin] => fail | _ => idtac
+      end;
       let H := fresh in
       destruct (Rle_lt_dec a b) as [H | H];
       [rewrite (Rmin_left a b H) | rewrite (Rmin_right a b (Rlt_le _ _ H))]
   end."""
 
 EXACT = (
-    "Constants are the numbers that the certificate took: a float is the binary fraction that it is, "
-    "exact('1/3') a third."
+    "Constants are the numbers that the certificate took: a float is the binary fraction that it "
+    "is, exact('1/3') a third."
 )
-TAKEN = {"R", "lhs", "rhs", "claim", "refuted", "exp", "ln", "sqrt", "sin", "cos", "tan", "atan", "PI",
-         "Rabs", "Rmax", "Rmin", "I", "O", "S", "cases", "list", "at", "in", "end", "let", "fun",
-         "for", "if", "then", "else", "with", "as", "fix", "forall", "exists", "match"}  # fmt: skip
+TAKEN = {
+    "R", "lhs", "rhs", "claim", "refuted", "exp", "ln", "sqrt", "sin", "cos", "tan", "atan", "PI",
+    "Rabs", "Rmax", "Rmin", "I", "O", "S", "cases", "list", "at", "in", "end", "let", "fun", "for",
+    "if", "then", "else", "with", "as", "fix", "forall", "exists", "match", "cofix", "return",
+    "using", "where", "Set", "Prop", "Type", "entry", "mod",
+}  # fmt: skip
 MOST_ENTRIES = 2000
 
 
 def traced(check: Any, sizes: Mapping[str, Any], trial: Any) -> tuple[list[Any], Any, list[str]]:
-    """Return the variables of a claim at these sizes, both sides' entries, and the variables' names."""
+    """Return the variables of a claim at some sizes, both sides' entries, and variables' names."""
     both = check.sides(sizes, trial)
     if not both.traceable:
         raise NotExportable("its sides are no JAX functions, so they have no expression.")
@@ -140,7 +147,7 @@ def equality(check: Any, trial: Any) -> Part:
 
 @kind(OnBox)
 def box(check: Any, trial: Any) -> Part:
-    """Return the theorem that the inequality holds on a box, by interval arithmetic and bisection."""
+    """Return the theorem that the inequality holds on a box: by interval arithmetic, bisected."""
     proof = check.proof
     settings = proof.settings(check.over)
     bodies, theorems = [], []
@@ -164,7 +171,9 @@ def box(check: Any, trial: Any) -> Part:
             tactic = f"repeat (apply Forall2_cons; [{step} | ]); apply Forall2_nil"
         bodies.append(
             f"{_definitions(left, right, bound, of)}\n\n"
-            f"Theorem {name} :\n  forall {given} : R, " + " ->\n  ".join([*hypotheses, holds]) + ".\n"
+            f"Theorem {name} :\n  forall {given} : R, "
+            + " ->\n  ".join([*hypotheses, holds])
+            + ".\n"
             f"Proof. intros. unfold lhs{of}, rhs{of}. cbv zeta. {tactic}. Qed."
         )
         theorems.append(name)
@@ -193,8 +202,8 @@ def _text(value: Fraction) -> str:
 def point(check: Any, call: str, trial: Any, control: bool) -> Part:
     """Return the theorem that a claim fails at the point of its certificate.
 
-    **Arguments:** `call`: the arguments that repeat the certificate; `control`: state that the claim
-    holds there, which must be refused.
+    **Arguments:** `call`: the arguments that repeat the certificate; `control`: state that the
+    claim holds there, which must be refused.
     """
     given, bits, entry = _read(call)
     sizes = {name: given[name] for name in check.over.sizes}

@@ -42,6 +42,7 @@ class Statements:
     operate: Callable[[str, Value, Value], Value]
     each: Callable[..., Any]
     fresh: Callable[[str], str]
+    call: Callable[..., Value]
 
     def bind(
         self,
@@ -101,14 +102,16 @@ class Statements:
                     ways = ([*statement.body, *rest], [*statement.orelse, *rest])
                     if isinstance(found, bool):
                         return self.block(ways[not found], frame, end)
-                    a, b = (
-                        self.within(lambda w=w: term(self.block(w, frame.copy(), end)))
-                        for w in ways
-                    )
-                    return chosen(found, a, b)
+                    return chosen(found, *(self.apart(way, frame, end) for way in ways))
                 case _:
                     self.run(statement, frame)
         return end(frame)
+
+    def apart(
+        self, statements: Sequence[ast.stmt], frame: Frame, end: Callable[[Frame], Value]
+    ) -> Term:
+        """Return what a branch returns, in lets of its own."""
+        return self.within(lambda: term(self.block(statements, frame.copy(), end)))
 
     def run(self, statement: ast.stmt, frame: Frame) -> None:
         """Run a statement that neither returns nor leaves a loop."""
@@ -120,12 +123,16 @@ class Statements:
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self.assign(target, self.evaluate(value, frame), frame)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                made = self.operate(type(op).__name__, frame.look(name), self.evaluate(value, frame))
+                made = self.operate(
+                    type(op).__name__, frame.look(name), self.evaluate(value, frame)
+                )
                 frame.names[name] = self.named(name, made)
             case ast.Expr(value=ast.Constant()):
                 pass
             case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[new])
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[new]
+                )
             ):
                 row, last = frame.look(name), self.evaluate(new, frame)
                 if is_sequence(row):
@@ -161,8 +168,8 @@ class Statements:
                 if len(found) != len(elts):
                     raise NotExportable("a sequence of another length is taken apart.")
                 for inner, part in zip(elts, found, strict=True):
-                    self.assign(getattr(inner, "value", inner)
-                                if isinstance(inner, ast.Starred) else inner, part, frame)  # fmt: skip
+                    target = inner.value if isinstance(inner, ast.Starred) else inner
+                    self.assign(target, part, frame)
             case _:
                 raise NotExportable("a part of a list or object is assigned to, which is not "
                                     "translated.", "assigns to a part of a list")  # fmt: skip

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim
+from theorykit.common.arguments import flag, function, instance, members, positive
 from theorykit.common.errors import explain
 from theorykit.export._coqc import check
-from theorykit.export._export import export, write
+from theorykit.export._export import as_folder, export, write
 from theorykit.export._terms import NotExportable
 
 STATES = ("accepted", "written", "refused", "not exportable")
@@ -18,9 +19,9 @@ STATES = ("accepted", "written", "refused", "not exportable")
 class Row:
     """What came of one claim.
 
-    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not exportable, in
-    a sentence, and `group`, that reason without the claim's own details; `file`, the script;
-    `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
+    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not
+    exportable, in a sentence, and `group`, that reason without the claim's own details; `file`, the
+    script; `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
     """
 
     id: str
@@ -49,11 +50,17 @@ def export_all(
     """Export each claim that can be, and return what came of each.
 
     **Arguments:** `folder` for the scripts; `control`: write the controls instead, which are to be
-    refused; `checked`: run Rocq on each script, for so many seconds at most; `say`: called with each
-    row as soon as there is one.
+    refused; `checked`: run Rocq on each script, for so many seconds at most; `say`: called with
+    each row as soon as there is one.
     """
+    flag("control", control)
+    flag("checked", checked)
+    positive("timeout", timeout)
+    function("say", say, "a function of a row")
+    folder = as_folder(folder)
     rows = []
-    for claim in claims:
+    for claim in members("claims", claims, "claims"):
+        instance("a claim", claim, Claim, "a claim, as select(...) returns them")
         rows.append(_row(claim, folder, control, checked, timeout))
         say(rows[-1])
     return rows
@@ -86,7 +93,8 @@ def _row(claim: Claim, folder: str | Path, control: bool, checked: bool, timeout
 def summary(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return how many rows came to what: accepted by kind, the others by reason."""
     counted: dict[tuple[str, str], int] = {}
-    for row in rows:
+    for row in members("rows", rows, "rows"):
+        instance("a row", row, Row, "a row, as export_all(...) returns them")
         key = row.state, row.kind if row.state in ("accepted", "written") else row.group
         counted[key] = counted.get(key, 0) + 1
     order = lambda item: (STATES.index(item[0][0]), -item[1], item[0][1])

@@ -1,7 +1,7 @@
 """Terms of Gallina, Rocq's language, with their types; they are printed in the scope they stand in.
 
-Whole numbers are of type Z, fractions of type Q, truth values of type bool; tuples are products, and
-sequences whose length is not known before are lists.
+Whole numbers are of type Z, fractions of type Q, truth values of type bool; tuples are products,
+and sequences whose length is not known before are lists.
 """
 
 import dataclasses
@@ -245,8 +245,8 @@ def equal(a: Term, b: Term) -> Term:
         case (("prod", p), ("prod", q)):
             if len(p) != len(q):
                 return literal(False)
-            left = [variable(f"left{i}", t) for i, t in enumerate(p)]
-            right = [variable(f"right{i}", t) for i, t in enumerate(q)]
+            left = [variable(f"left{i}'", t) for i, t in enumerate(p)]
+            right = [variable(f"right{i}'", t) for i, t in enumerate(q)]
             body = conjunction([equal(x, y) for x, y in zip(left, right, strict=True)])
             taken = let(f"'({', '.join(v.pattern for v in right)})", b, body)
             return let(f"'({', '.join(v.pattern for v in left)})", a, taken)

@@ -6,6 +6,7 @@ made inside another.
 """
 
 import ast
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -56,7 +57,7 @@ class Closure:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """The names of a function: those bound so far, how others are looked up, and all that it binds."""
+    """The names of a function: those bound so far, how others are found, and all that it binds."""
 
     names: dict[str, Any]
     outer: Callable[[str], Any]
@@ -181,7 +182,9 @@ def opened(name: str, type_: Type, names: Sequence[str] = ()) -> tuple[str, Valu
     """
     match type_:
         case ("prod", types_):
-            called = names if len(names) == len(types_) else [f"{name}_{i}" for i in range(len(types_))]
+            called = (
+                names if len(names) == len(types_) else [f"{name}_{i}" for i in range(len(types_))]
+            )
             found = [opened(n, t) for n, t in zip(called, types_, strict=True)]
             pattern = "(" + ", ".join(p for p, _ in found) + ")"
             return pattern, Items(tuple(v for _, v in found))
@@ -215,7 +218,7 @@ def source(function: types.FunctionType) -> Any:
         (p[0], p[2], p[1], p[3]) for p in code.co_positions()
         if None not in p and (p[0], p[2]) != (code.co_firstlineno, 0)
     ]  # fmt: skip
-    found = []
+    found: list[tuple[int, int, int, ast.Lambda]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -225,7 +228,7 @@ def source(function: types.FunctionType) -> Any:
             body = node.body
             begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
             if all(begin <= s[:2] and s[2:] <= end for s in spans):
-                found.append((end[0] - begin[0], (end[1] or 0) - begin[1], len(found), node))
+                found.append(((end[0] or 0) - begin[0], (end[1] or 0) - begin[1], len(found), node))
     named = [f for f in found if [a.arg for a in f[3].args.args] == list(
         code.co_varnames[: code.co_argcount])]  # fmt: skip
     if not named:
@@ -251,7 +254,7 @@ def surroundings(function: types.FunctionType) -> Callable[[str], Known]:
                 return Known(cells[name].cell_contents)
             if name in function.__globals__:
                 return Known(function.__globals__[name])
-            return Known(function.__builtins__[name])  # type: ignore[attr-defined]
+            return Known(vars(builtins)[name])
         except (KeyError, ValueError):
             raise NotExportable(f"the name {name} is not bound where it is used.") from None
 

@@ -69,7 +69,8 @@ def pairs():
 def fails():
     """Not of 3. Control: n^2 <= 3."""
     return exhaustive(
-        predicate=lambda n: n * n <= 8, universe=range(6), control=dict(predicate=lambda n: n * n <= 3)
+        predicate=lambda n: n * n <= 8, universe=range(6),
+        control=dict(predicate=lambda n: n * n <= 3),
     )
 
 

@@ -29,7 +29,9 @@ def test_an_identity_is_stated_for_all_reals(claims):
 def test_the_control_is_stated_in_the_same_way(claims):
     made, false = export(claims["square"]).text, export(claims["square"], control=True).text
     assert "x ^ 2 + x * y + y ^ 2." in false
-    assert false.replace("The control of ", "").replace("x ^ 2 + x * y", "x ^ 2 + 2 * x * y") == made
+    assert (
+        false.replace("The control of ", "").replace("x ^ 2 + x * y", "x ^ 2 + 2 * x * y") == made
+    )
 
 
 def test_a_comment_is_neither_ended_nor_turned_into_a_string(claims):
@@ -85,7 +87,9 @@ def test_a_refuted_inequality_is_stated_at_its_witness(claims):
 
 def test_of_several_entries_the_one_that_fails_is_stated(claims):
     made = export(claims["differs"])
-    assert "Definition lhs (x : R) : R :=\n  sqrt (x * x)." in made.text or "sqrt (x ^ 2)" in made.text
+    assert (
+        "Definition lhs (x : R) : R :=\n  sqrt (x * x)." in made.text or "sqrt (x ^ 2)" in made.text
+    )
     assert "it is number 2" in made.about
     assert "<> rhs" in made.text
 
@@ -93,7 +97,10 @@ def test_of_several_entries_the_one_that_fails_is_stated(claims):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("searched", "mine.searched cannot be exported: it is not proved; its evidence is searched"),
+        (
+            "searched",
+            "mine.searched cannot be exported: it is not proved; its evidence is searched",
+        ),
         ("built", "it is a construction without a proof"),
         ("unproved", "it is not proved. Not proved for x in"),
         ("rounds", "it is not proved. Not certified:"),
@@ -144,7 +151,10 @@ def run(*arguments):
     import sys
     from unittest import mock
 
-    with mock.patch("sys.argv", ["theorykit", *map(str, arguments)]), mock.patch("os._exit") as left:
+    with (
+        mock.patch("sys.argv", ["theorykit", *map(str, arguments)]),
+        mock.patch("os._exit") as left,
+    ):
         main()
     sys.stdout.flush()
     return left.call_args[0][0]

@@ -1,4 +1,4 @@
-"""Python predicates as Gallina: the text, and what is refused because it would mean something else."""
+"""Python predicates as Gallina: the text, and what is refused lest it mean something else."""
 
 import functools
 import itertools
@@ -34,7 +34,8 @@ def test_a_loop_is_a_fold_and_a_helper_a_definition():
     assert text == (
         "Definition total (n : Z) (step : Z) : Q :=\n"
         "  let found3 := fold_left (fun found k =>\n"
-        "    if k mod 2 =? 0 then found else let found2 := (found + inject_Z k / inject_Z step)%Q in\n"
+        "    if k mod 2 =? 0 then found else "
+        "let found2 := (found + inject_Z k / inject_Z step)%Q in\n"
         "    found2) (range 0 n) 0%Q in\n"
         "  found3.\n"
         "Definition predicate '((m_0, m_1) : (Z * Q)) : bool :=\n"
@@ -101,10 +102,10 @@ def twice(n):
 
 def after(n):
     """Read a loop's variable after it."""
-    k = 0
+    found = k = 0
     for k in range(n):
-        pass
-    return k
+        found = k
+    return found + k
 
 
 def early(n):

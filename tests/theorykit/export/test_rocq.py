@@ -1,4 +1,4 @@
-"""What Rocq says: proofs are accepted, controls refused, and terms have the values that Python has."""
+"""What Rocq says: proofs are accepted, controls refused, and terms have Python's values."""
 
 import itertools
 import math
@@ -39,7 +39,9 @@ class TestOfClaims:
         assert found, found.why
         kept = next((tmp_path / "claim").glob("*.assumptions")).read_text()
         assert all(a in kept for a in found.assumptions)
-        fallen = check(write(export(claims[name], control=True), tmp_path / "control"), timeout=LONG)
+        fallen = check(
+            write(export(claims[name], control=True), tmp_path / "control"), timeout=LONG
+        )
         assert not fallen
         assert "seconds" not in fallen.why
         assert not list((tmp_path / "control").glob("*.assumptions"))
@@ -87,7 +89,7 @@ def by_loop(a, x, row):
 
 def by_branches(a, x, row):
     """Return one of several values."""
-    if a > 3:
+    if a > 3:  # noqa: SIM108
         size = a // 2
     else:
         size = -a
@@ -124,9 +126,10 @@ PREDICATES = {
     "index": lambda a, x, row: row[-1] == row[a % len(row)],
     "equal rows": lambda a, x, row: row[1:] == row[:-1] or row == (1, 2),
     "member": lambda a, x, row: a in row,
+    "names of its own": lambda member, x, row: x in row or member in row or row.count(x) == 1,
     "nested": lambda a, x, row: any(all(v * w <= a for w in row) for v in row),
     "pairs": lambda a, x, row: len([1 for i, v in enumerate(row) if v > i for _ in range(a)]) > 3,
-    "zips": lambda a, x, row: all(v <= w for v, w in zip(row, row[1:], strict=False)),
+    "zips": lambda a, x, row: all(v <= w for v, w in zip(row, row[1:], strict=False)),  # noqa: RUF007
     "repeated": lambda a, x, row: len(list(itertools.product(row, repeat=a % 3))) > 2,
     "tuples": lambda a, x, row: (a, x) == (2, 0) or (a, (x, a)) == (3, (x, 3)),
     "lists": lambda a, x, row: padded(row, a, 2, by=2) == [a + 2, 4, *row] and a > 1,
@@ -173,7 +176,9 @@ class TestOfTerms:
         wanted = {name: [bool(f(*m)) for m in MEMBERS] for name, f in PREDICATES.items()}
         values = {name: [v == "true" for v in row] for name, row in zip(wanted, found, strict=True)}
         assert [n for n in wanted if values[n] != wanted[n]] == []
-        assert [n for n in wanted if len(set(wanted[n])) == 1] == []  # such a one would tell nothing
+        assert [
+            n for n in wanted if len(set(wanted[n])) == 1
+        ] == []  # such a one would tell nothing
 
 
 class TestOfAxioms:
