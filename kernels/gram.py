@@ -140,7 +140,7 @@ def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
 
 def _in_memory(run: Any, names: Any, inputs: tiles.Set, key: Any, progress: bool | None) -> dict:
     """Return the whole matrices, which are symmetric to the last bit."""
-    found = {name: np.empty((inputs.count,) * 2, inputs.dtype) for name in names}
+    found = {name: np.empty((inputs.total,) * 2, inputs.dtype) for name in names}
     work = tiles.steps(inputs.tiles)
     with bar("tiles", len(work), progress) as tick:
         for step in work:
