@@ -122,6 +122,7 @@ class Attention(nnx.Module):
         return jnp.where(visible, weights, 0.0)
 
 
+@promoting
 def rotate(
     x: Float[Array, "heads tokens size"], angles: Angles
 ) -> Float[Array, "heads tokens size"]:
@@ -149,6 +150,7 @@ class Block(nnx.Module):
             self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
         self.options = options
 
+    @promoting
     def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
         """Return the tokens after the block."""
         options = self.options
