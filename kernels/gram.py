@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
@@ -91,9 +92,9 @@ def gram(
         key = None
     elif not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-    named = [("x", _lazy("x", x), None if mask1 is None else _lazy("mask1", mask1, "b"))]
+    named = [("x", _lazy("x", x), None if mask1 is None else _lazy("mask1", mask1, "buif"))]
     if x_test is not None:
-        mask2 = None if mask2 is None else _lazy("mask2", mask2, "b")
+        mask2 = None if mask2 is None else _lazy("mask2", mask2, "buif")
         named.append(("x_test", _lazy("x_test", x_test), mask2))
     elif mask2 is not None:
         raise ValueError("mask2 belongs to x_test, but x_test was not given")
@@ -128,11 +129,15 @@ def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
 
     **Raises:** `ValueError` for what holds no such numbers.
     """
-    if not all(hasattr(x, part) for part in ("shape", "dtype", "__getitem__")) or np.ndim(x) == 0:
+    try:
+        kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
+        sliced = hasattr(x, "__getitem__") and len(x.shape) > 0
+    except (AttributeError, TypeError):
+        sliced = False
+    if not sliced:
         return as_array(name, x, kinds)
-    kind = np.dtype(x.dtype).kind
-    if kind not in kinds and not (kind == "V" and "f" in kinds):  # bfloat16 and the like
-        return as_array(name, x[:0], kinds)
+    if kind not in kinds:
+        return as_array(name, np.asarray(x[:0]), kinds)
     if isinstance(x, jax.core.Tracer):
         raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
     return x
@@ -140,7 +145,7 @@ def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
 
 def _in_memory(run: Any, names: Any, inputs: tiles.Set, key: Any, progress: bool | None) -> dict:
     """Return the whole matrices, which are symmetric to the last bit."""
-    found = {name: np.empty((inputs.count,) * 2, inputs.dtype) for name in names}
+    found = {name: np.empty((inputs.total,) * 2, inputs.dtype) for name in names}
     work = tiles.steps(inputs.tiles)
     with bar("tiles", len(work), progress) as tick:
         for step in work:

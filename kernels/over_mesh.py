@@ -84,7 +84,7 @@ def program(run: Block, names: tuple[str, ...], inputs: Set, mesh: Mesh) -> Call
 
 def placed(inputs: Set, key: Any, mesh: Mesh) -> tuple[Any, ...]:
     """Return what the program takes: all inputs, read once, by rows and by columns."""
-    x, mask = inputs.read(0, inputs.count)
+    x, mask = inputs.read(0, inputs.total)
     specs = (*map(PartitionSpec, mesh.axis_names), PartitionSpec())[:2]
     put = lambda a, spec: jax.device_put(a, NamedSharding(mesh, spec))
     # A key has no numpy value that every process could be given.

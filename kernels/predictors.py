@@ -78,9 +78,10 @@ def _stored(k, y, k_test, own, noise, jitter, name, tolerance) -> Prediction:
     dtype = floating(k, as_array("targets", y))
     total = number(name, noise, 0) + number("jitter", jitter, 0)
     found = regression(k, y, k_test, own, total, between("tolerance", tolerance))
-    mean, covariance, alpha, condition = (
-        None if a is None else jnp.asarray(a, dtype) for a in found[:4]
+    mean, alpha, condition = (
+        jnp.asarray(a, dtype) for a in (found.mean, found.alpha, found.condition)
     )
+    covariance = None if found.covariance is None else jnp.asarray(found.covariance, dtype)
     return Prediction(mean, covariance, alpha, jitter, condition, found.residual)
 
 

@@ -156,7 +156,7 @@ def computed(
             arrays = _arrays(at.path, names, inputs, kind)
             if left:
                 share = len(left) / len(work)
-                _check_room(at.path, share * len(names) * inputs.count**2 * kind.itemsize / 2)
+                _check_room(at.path, share * len(names) * inputs.total**2 * kind.itemsize / 2)
                 with bar("tiles", len(left), progress) as tick, (at.path / DONE).open("ab") as log:
                     for k in left:
                         step = tiles.computed_step(run, key, inputs, work[k], names, kind)
@@ -204,7 +204,7 @@ def _content(inputs: Set) -> str:
     """Return a hash of all inputs, which are read once for it, and so looked at."""
     found = hashlib.sha256()
     for i in range(inputs.tiles):
-        x, mask = inputs.read(i * inputs.tile, min((i + 1) * inputs.tile, inputs.count))
+        x, mask = inputs.read(i * inputs.tile, min((i + 1) * inputs.tile, inputs.total))
         found.update(np.ascontiguousarray(x).tobytes())
         found.update(mask.tobytes())
     return found.hexdigest()[:16]
@@ -229,7 +229,7 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
         ) from None
 
     group = zarr.open_group(str(path), mode="a")
-    shape, chunks = (inputs.count,) * 2, (inputs.tile,) * 2
+    shape, chunks = (inputs.total,) * 2, (inputs.tile,) * 2
     make = lambda name: group.create_array(
         name, shape=shape, chunks=chunks, dtype=dtype, compressors=None, fill_value=np.nan
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from theorykit.common.arguments import as_array
@@ -60,7 +61,7 @@ def array(name: str, kernel: Any) -> None:
         raise ValueError(f"the {name} is an array, got None: was this kernel asked for?")
 
 
-def finite(name: str, given: Array) -> None:
+def finite(name: str, given: Array | np.ndarray) -> None:
     """Refuse an array of which values are known, and not all are finite."""
     if known(given) and not bool(jnp.isfinite(given).all()):
         raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")

@@ -37,14 +37,14 @@ class Set(NamedTuple):
     tile: int
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """How many inputs there are."""
         return sum(part.shape[0] for part in self.parts)
 
     @property
     def tiles(self) -> int:
         """How many tiles they make, of which the last may be short."""
-        return -(-self.count // self.tile)
+        return -(-self.total // self.tile)
 
     def read(
         self, start: int, stop: int
@@ -69,7 +69,7 @@ class Set(NamedTuple):
 
     def tile_at(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a tile; a short one is filled up with its first input."""
-        x, real = self.read(i * self.tile, min((i + 1) * self.tile, self.count))
+        x, real = self.read(i * self.tile, min((i + 1) * self.tile, self.total))
         fill = lambda a: np.concatenate(
             [a, np.broadcast_to(a[:1], (self.tile - len(a), *a[0].shape))]
         )
@@ -77,7 +77,7 @@ class Set(NamedTuple):
 
     def bounds(self, i: int) -> slice:
         """Return where a tile's inputs stand in the set."""
-        return slice(i * self.tile, min((i + 1) * self.tile, self.count))
+        return slice(i * self.tile, min((i + 1) * self.tile, self.total))
 
 
 def _check_values(x: np.ndarray, real: np.ndarray, first: int) -> None:

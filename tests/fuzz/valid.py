@@ -227,6 +227,8 @@ EXAMPLES = {
            "template_mlp()": dict(x=lambda: np.array([[0, 1], [2, 2]])),
            "template_derivative()": dict(x=value("aab"), y=value("abb")),
            "empirical()": dict(x1=array(2, 2), x2=array(3, 2)),
+           "gram()": dict(network=kernels.InfiniteTransformer, x=array(2, 2, 2), tile=value(2),
+                          x_test=array(1, 2, 2), key=key, draws=value(4), replicates=value(2)),
            "joint()": dict(network=kernels.InfiniteTransformer, train=array(2, 2, 2),
                            test=array(1, 2, 2), key=key, draws=value(4), replicates=value(2)),
            "monte_carlo()": dict(network=lambda: stax(), x1=array(2, 2), x2=array(3, 2))},

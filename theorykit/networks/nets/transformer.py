@@ -119,6 +119,7 @@ class Attention(nnx.Module):
         return options.attention.weights(scores, allowed)
 
 
+@promoting
 def rotate(
     x: Float[Array, "heads tokens size"], angles: Angles
 ) -> Float[Array, "heads tokens size"]:
@@ -146,6 +147,7 @@ class Block(nnx.Module):
             self.bias = nnx.Param(bias if kind == "ntk" else jnp.zeros_like(bias))
         self.options = options
 
+    @promoting
     def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
         """Return the tokens after the block."""
         options = self.options

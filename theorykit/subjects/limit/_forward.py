@@ -9,12 +9,14 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Integer
 
 from theorykit.common.arguments import affordable, as_array, as_floating, instance, numbered, size
+from theorykit.common.precision import promoting
 from theorykit.subjects.limit._transformer import Transformer
 
 MOST = 2**30
 """Attention weights of all strings together, at most: four GiB in float32."""
 
 
+@promoting
 def forward(
     transformer: Transformer,
     x: Integer[ArrayLike, "*batch n"] | Sequence[int],
