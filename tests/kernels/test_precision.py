@@ -121,13 +121,13 @@ TRACED = {
     "recursion.scores": (lambda f: recursion.scores(f, f, array(4, 2, 2), 1.0), X),
     "attention.Softmax.step": (
         lambda s: attention.Softmax().step(
-            *(Shares(jnp.asarray(array(6, 4, 6))) for _ in range(2)), Tokens(s, None, s, None), 1.0, True
+            *map(Shares, jnp.asarray(array(2, 6, 4, 6))), Tokens(s, None, s, None), 1.0, True
         ),
         GRAM,
     ),
     "attention.Identity.step": (
         lambda s: attention.Identity().step(
-            *(Fixed(jnp.asarray(array(6, 4, 6))) for _ in range(2)), Tokens(s, None, s, None), 1.0, True
+            *map(Fixed, jnp.asarray(array(2, 6, 4, 6))), Tokens(s, None, s, None), 1.0, True
         ),
         GRAM,
     ),

@@ -50,10 +50,11 @@ def _part(claim: Claim, control: bool) -> Part:
             return exporter(_controlled(check), trial=trial)
         found = check.proof_alone(trial)
         if found is not None and found.evidence == Evidence.certified:
-            certificate = found.certificate
-            if certificate and certificate.scope is Scope.part and getattr(check, "proof", 0) is None:
+            proved = found.certificate
+            unasked = hasattr(check, "proof") and check.proof is None
+            if unasked and proved is not None and proved.scope is Scope.part:
                 raise NotExportable(
-                    f"it is proved for {certificate.where} only; name these sizes in its proof.",
+                    f"it is proved for {proved.where} only; name these sizes in its proof.",
                     "proved at some sizes only",
                 )
             if found.verdict == Verdict.holds:
