@@ -66,7 +66,8 @@ def _check_versions(jax_version: str, nt_version: str | None) -> None:
         there = "none" if nt_version is None else nt_version
         raise UnsupportedVersion(
             f"theorykit.kernels.tangents needs neural-tangents {_RELEASE}, but {there} is "
-            "installed; pip install 'theorykit[tangents]', or without tensorflow as docs/install.md says."
+            "installed; pip install 'theorykit[tangents]', or without tensorflow as "
+            "docs/install.md says."
         )
 
 
