@@ -87,7 +87,7 @@ def by_program(ring: Ring, p: Any, facts: Sequence[Any]) -> Squares | None:
     if len(first) > MOST_BASIS or sum(len(b) for _, b in blocks) > 2 * MOST_BASIS:
         return None
     blocks, index = [(roots.of(outer[0]), first), *blocks], [outer[0], *index]
-    ring.spend(sum(20 * len(b) ** 2 for _, b in blocks))
+    ring.spend(sum(100 * len(b) ** 2 for _, b in blocks))
     classes = _classes([m for q in (wanted, *(f for f, _ in blocks)) for m in q.monoms()])
     parts, of = [], []
     for (inside, basis), f in zip(blocks, index, strict=True):

@@ -130,7 +130,7 @@ FALSE = [  # of another kind: a domain, an index, a root, a tie
 
 def proved(prove, statement, shapes):
     try:
-        return bool(prove(statement, shapes, work=Work(300_000)))
+        return bool(prove(statement, shapes, work=Work(400_000)))
     except NotCertifiable:
         return False
 
