@@ -3,8 +3,6 @@
 from theorykit.checks._base import Check as Check
 from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
-from theorykit.checks._certificates import AsPolynomials as AsPolynomials
-from theorykit.checks._certificates import OnBox as OnBox
 from theorykit.checks._certificates import as_polynomials as as_polynomials
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
@@ -17,10 +15,8 @@ from theorykit.checks._rate import Rate as rate
 from theorykit.checks._targets import alternative as alternative
 
 __all__ = [
-    "AsPolynomials",
     "Check",
     "ClaimError",
-    "OnBox",
     "Trial",
     "alternative",
     "as_polynomials",

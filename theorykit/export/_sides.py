@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from theorykit.certify import NotCertifiable, Program, ball
-from theorykit.checks import AsPolynomials, OnBox
+from theorykit.checks import as_polynomials, on_box
 from theorykit.export._reals import Real, definition, number, sides, variables
 from theorykit.export._script import Part, kind
 from theorykit.export._terms import NotExportable
@@ -124,7 +124,7 @@ def _as_it_is() -> Any:
     return Domain.finish
 
 
-@kind(AsPolynomials)
+@kind(type(as_polynomials()))
 def polynomials(check: Any, trial: Any) -> Part:
     """Return the theorem that both sides are equal for all reals, by `ring` or `field`."""
     settings = check.proof.settings(check.over)
@@ -145,7 +145,7 @@ def polynomials(check: Any, trial: Any) -> Part:
     return Part(IMPORTS + RING, "\n\n".join(bodies), tuple(theorems), "an identity, by ring", about)
 
 
-@kind(OnBox)
+@kind(type(on_box()))
 def box(check: Any, trial: Any) -> Part:
     """Return the theorem that the inequality holds on a box: by interval arithmetic, bisected."""
     proof = check.proof
