@@ -3,10 +3,8 @@
 from theorykit.checks._base import Check as Check
 from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
-from theorykit.checks._certificates import OnBox as OnBox
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
-from theorykit.checks._everywhere import Everywhere as Everywhere
 from theorykit.checks._everywhere import everywhere as everywhere
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
@@ -19,8 +17,6 @@ from theorykit.checks._targets import alternative as alternative
 __all__ = [
     "Check",
     "ClaimError",
-    "Everywhere",
-    "OnBox",
     "Trial",
     "alternative",
     "construction",

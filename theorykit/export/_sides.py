@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from theorykit.certify import NotCertifiable, Program, ball
-from theorykit.checks import OnBox, identity
+from theorykit.checks import identity, on_box
 from theorykit.export._reals import Real, definition, number, sides, variables
 from theorykit.export._script import Part, kind
 from theorykit.export._terms import NotExportable
@@ -145,7 +145,7 @@ def equality(check: Any, trial: Any) -> Part:
     return Part(IMPORTS + RING, "\n\n".join(bodies), tuple(theorems), "an identity, by ring", about)
 
 
-@kind(OnBox)
+@kind(type(on_box()))
 def box(check: Any, trial: Any) -> Part:
     """Return the theorem that the inequality holds on a box: by interval arithmetic, bisected."""
     proof = check.proof

@@ -4,7 +4,7 @@ import pytest
 
 from theorykit.claims import one, select
 from theorykit.cli import main
-from theorykit.export import NotExportable, check, export, export_all, summary, write
+from theorykit.export import NotExportable, check, export, export_all, kind, summary, write
 
 
 def theorem(script):
@@ -118,6 +118,31 @@ def test_an_unknown_id_and_what_is_no_claim_are_refused():
         export("mine.nothing")
     with pytest.raises(ValueError, match="claim is an id"):
         export(3)
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), "", [], 3.5, -1, {}, b"x", object()])
+def test_arguments_of_another_kind_are_refused_in_a_sentence(claims, tmp_path, wrong):
+    script = tmp_path / "script.v"
+    script.write_text("")
+    made = export(claims["square"])
+    calls = [
+        lambda: export(wrong),
+        lambda: export(claims["square"], control=wrong),
+        lambda: write(wrong, tmp_path),
+        lambda: write(made, wrong),
+        lambda: check(wrong),
+        lambda: check(script, timeout=wrong if wrong != 3.5 else 0),
+        lambda: check(script, memory=wrong if wrong != 3.5 else 0),
+        lambda: export_all([wrong], tmp_path),
+        lambda: export_all([], wrong),
+        lambda: export_all([], tmp_path, checked=wrong),
+        lambda: summary([wrong]),
+        lambda: kind(wrong),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError) as refused:
+            call()
+        assert "\n" not in str(refused.value)
 
 
 def test_a_folder_that_is_a_file_is_refused(claims, tmp_path):
