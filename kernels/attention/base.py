@@ -32,8 +32,7 @@ class Mechanism(ABC):
     - `invariant`: weights stay the same when a number is added to all scores of a row.
     - `saturates`: weights have a slope only where scores are nearly tied, if the mechanism is
       invariant, or near zero, if it is not; sharp attention then needs many draws.
-    - `smooth`: weights have no kinks in their scores; the oracle takes other nodes where they
-      have.
+    - `smooth`: weights have no kinks in their scores; the oracle has other nodes for those that do.
     """
 
     exact: ClassVar[bool] = False
