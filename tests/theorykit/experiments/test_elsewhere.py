@@ -10,10 +10,11 @@ import jax
 import numpy as np
 import pytest
 
-from theorykit.experiments import Adam, Experiment, Plan, Setting, _training
+from theorykit.experiments import Adam, Experiment, Plan, Setting, _training, experiments
 from theorykit.networks import training
 from theorykit.networks.training import Diverged, OnData
 from theorykit.places import Lost, Mismatch
+from theorykit.places._calls import packed
 
 MODULE = '''
 """A paper's experiment, in a module that other processes can import."""
@@ -250,3 +251,27 @@ def test_a_plan_that_cannot_be_sent_is_trained_here():
     assert np.array_equal(away, made.run(Setting()))
     assert executor.taken == 0
     assert "This process does what cannot be sent" in said[0]
+
+
+class Sent(Exception):
+    """Something was sent elsewhere."""
+
+
+class Sending:
+    """In place of calls: packs the first, and goes no further."""
+
+    def each(self, function, points):
+        return [function(*point) for point in points]
+
+    def call(self, *call):
+        data, sources = packed(call)
+        assert data
+        assert set(sources) == {"theorykit"}
+        raise Sent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", experiments(), ids=lambda e: f"{e.paper} {e.name}")
+def test_what_is_shipped_can_be_sent(one):
+    with pytest.raises(Sent):
+        one.build(Setting(away=Sending()))
