@@ -159,6 +159,7 @@ WATCHED = {
     "features": lambda: InfiniteTransformer()(array(3, 7, 3), **FEW),
     "piece by piece": lambda: InfiniteTransformer(depth=2)(array(3, 7, 3), draw="joint", **FEW),
     "pairs": lambda: InfiniteTransformer(depth=2)(array(3, 7, 3), draw="pairwise", **FEW),
+    "gram": lambda: kernels.gram(InfiniteTransformer(), array(3, 7, 3), tile=2, **FEW),
     "monte_carlo": lambda: kernels.monte_carlo(stax(), array(3, 7), **FEW),
     "template_matrix": lambda: kernels.template_matrix(
         np.array([[0, -1, 2, 9], [1, 1, 3, 9]]),
