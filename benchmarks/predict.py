@@ -114,7 +114,7 @@ def _cells(row: dict) -> list[str]:
         row["answer"]
         + (f" (none {why}: proof)" if not part["program"] and why == "at all" else ""),
         row["fragment"] or "",
-        str(part["operations"] or ""),
+        "" if part["operations"] is None else str(part["operations"]),
         str(part["excluded"]) if part["excluded"] >= 0 else "",
         "" if size is None else f"{size['layers']}, {size['heads']}, {size['width']}",
         "" if size is None else f"{size['norm']:.0f}",
