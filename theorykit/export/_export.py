@@ -47,7 +47,7 @@ def _part(claim: Claim, control: bool) -> Part:
     if claim.expect == Verdict.holds or not hasattr(check, "proof"):
         exporter = exporter_of(check)
         if control:
-            return exporter(_controlled(check), trial=trial)
+            return exporter(_controlled(check, trial), trial=trial)
         found = check.proof_alone(trial)
         if found is not None and found.evidence == Evidence.certified:
             proved = found.certificate
@@ -73,10 +73,15 @@ def _part(claim: Claim, control: bool) -> Part:
     return _sides.point(check, certificate.call, trial, control)
 
 
-def _controlled(check: Any) -> Any:
+def _controlled(check: Any, trial: Any) -> Any:
+    """Return the control, which has to be false where the claim is proved."""
     false = check.controlled()
     if false is None:
         raise NotExportable("it has no control.")
+    found = false.proof_alone(trial)
+    if found.verdict == Verdict.holds and found.evidence == Evidence.certified:
+        raise NotExportable("its control is true where the claim is proved, and false elsewhere.",
+                            "a control that is true where the claim is proved")  # fmt: skip
     return false
 
 

@@ -140,7 +140,7 @@ def test_arguments_of_another_kind_are_refused_in_a_sentence(claims, tmp_path, w
         lambda: kind(wrong),
     ]
     for call in calls:
-        with pytest.raises(ValueError) as refused:
+        with pytest.raises(ValueError, match=r"\w") as refused:
             call()
         assert "\n" not in str(refused.value)
 
@@ -193,6 +193,11 @@ def test_the_command_writes_one_or_says_why_not(claims_file, tmp_path, capsys):
     assert "mine.searched cannot be exported" in capsys.readouterr().err
     assert run("export", claims_file, "mine.square") == 2
     assert "--rocq DIR" in capsys.readouterr().err
+
+
+def test_a_control_that_is_true_on_the_box_is_not_exported():
+    with pytest.raises(NotExportable, match="true where the claim is proved"):
+        export("capture.E1.first_derivative", control=True)
 
 
 def test_a_shipped_claim_is_found_by_its_id():

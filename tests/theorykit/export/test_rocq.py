@@ -51,7 +51,6 @@ class TestOfClaims:
         [
             "capture.4.4.triangle.decision",
             "capture.A3.mlp_step.scale.repaired",
-            "capture.E1.first_derivative",
             "capture.two_stage",
             "limit.12.clusters.repaired",
             "limit.23.training_length",
