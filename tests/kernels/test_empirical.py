@@ -112,7 +112,8 @@ def test_under_vmap_over_networks():
 
 
 def plain(params, x):
-    h = jnp.tanh(x @ params["first"]["kernel"] + params["first"]["value"])
+    first = x @ params["first"]["kernel"]
+    h = jnp.tanh(first + jnp.broadcast_to(params["first"]["value"], first.shape))
     return h @ params["last"]
 
 
