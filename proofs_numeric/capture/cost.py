@@ -38,8 +38,8 @@ def counted(f, *arguments):
 
 def attended(S1, S2, sigma):
     """Return A(X1) Sigma' A(X2)', the mean over draws of scores (T, N, T) of two inputs."""
-    weights = [SOFTMAX.weights(S, SEEN) for S in (S1, S2)]
-    return SOFTMAX.step(*weights, attention.Tokens(sigma, None, sigma, None), 1.0, False)[0]
+    rows = [SOFTMAX.rows(S, SEEN, slopes=False) for S in (S1, S2)]
+    return SOFTMAX.step(*rows, attention.Tokens(sigma, None, sigma, None), 1.0, False)[0]
 
 
 def kernel(s11, s12, s22, U):
