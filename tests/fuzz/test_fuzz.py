@@ -22,7 +22,7 @@ def faults(*arguments):
 
 PACKAGES = [
     "pacbayes", "sharpness", "templates", "simulation", "boolean", "crasp", "limit", "tasks",
-    "training", "kernels", "predict", "nets", "compare", "certify", "checks", "checks.domains",
+    "predict", "training", "kernels", "nets", "compare", "certify", "checks", "checks.domains",
     "exponents",
 ]  # fmt: skip
 

@@ -61,11 +61,9 @@ def _part(claim: Claim, control: bool) -> Part:
                 return exporter(check, trial=trial)
             if found.verdict == Verdict.refuted and not hasattr(check, "proof"):
                 return _finite.member(check, found.cases)
-        why = found.unproved.rstrip(".") if found is not None and found.unproved else "Not proved"
-        raise NotExportable(f"it is not proved. {why}.", f"not proved: {_kind(check)}")
-    if claim.expect != Verdict.refuted:
-        raise NotExportable(f"it is not proved; its evidence is {check.evidence}, and only proofs "
-                            "are exported.", f"not proved: {_kind(check)}")  # fmt: skip
+        why = found.unproved if found is not None and found.unproved else ""
+        said = f"it is not proved; its evidence is {check.evidence}. {why}".strip()
+        raise NotExportable(said, f"not proved: {_kind(check)}")
     certificate = claim.run().outcome.certificate
     if certificate is None or not certificate.call:
         raise NotExportable("it is refuted without a certificate.",

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from theorykit.certify import NotCertifiable, Program, ball
-from theorykit.checks import identity, on_box
+from theorykit.checks import identity, inequality, on_box
 from theorykit.export._reals import Real, definition, number, sides, variables
 from theorykit.export._script import Part, kind
 from theorykit.export._terms import NotExportable
@@ -143,6 +143,15 @@ def equality(check: Any, trial: Any) -> Part:
     about = f"The theorem: both sides agree for all reals.{_sizes(check, settings)}"
     about += f"{_parameters(check)} {EXACT}"
     return Part(IMPORTS + RING, "\n\n".join(bodies), tuple(theorems), "an identity, by ring", about)
+
+
+@kind(inequality)
+def order(check: Any, trial: Any) -> Part:
+    """Refuse: the squares that prove an inequality for all values have no exporter yet."""
+    raise NotExportable(
+        "it is proved for all values by signs and squares, which are not written for Rocq.",
+        "an inequality for all values",
+    )
 
 
 @kind(type(on_box()))

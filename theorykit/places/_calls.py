@@ -24,8 +24,6 @@ from concurrent.futures import (
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from theorykit.common.arguments import size
 from theorykit.common.errors import explain
 from theorykit.places._elsewhere import Elsewhere
@@ -123,6 +121,8 @@ class Calls:
         It is the function that makes calls of this place. If one fails, those under way come to
         their end, so that what they keep is kept, and then its exception is raised.
         """
+        import jax
+
         points = list(points)
         wide = _wide()
 
@@ -166,6 +166,8 @@ class Calls:
 
 def _wide() -> bool:
     """Return whether JAX computes in 64 bits in this thread."""
+    import jax
+
     return jax.dtypes.canonicalize_dtype(float).itemsize == 8
 
 
@@ -194,6 +196,8 @@ class Call(Task):
 
     def do(self, progress: Progress) -> tuple[bool, bytes]:
         """Return whether the function returned, and what it returned or raised, pickled."""
+        import jax
+
         for package, asked in self.sources.items():
             if code_of(package) != asked:
                 raise Mismatch(

@@ -98,8 +98,26 @@ def differs():
 def searched():
     """Searched alone. Control: x - 1."""
     return inequality(
-        lhs=lambda x: x, rhs=lambda x: x + 1, over=inputs(x=reals()),
+        lhs=lambda x: x, rhs=lambda x: x + 1 + 0 * jnp.floor(x), over=inputs(x=reals()),
         control=dict(rhs=lambda x: x - 1),
+    )
+
+
+@claim("mine.weak", ref="Lemma 12", statement=r"x \\le x + 1")
+def weak():
+    """On a box where the control is true. Control: twice x."""
+    return inequality(
+        lhs=lambda x: x, rhs=lambda x: x + 1, over=inputs(x=interval(-2, 2)),
+        proof=on_box(x=(1, 2)), control=dict(rhs=lambda x: 2 * x),
+    )
+
+
+@claim("mine.squares", ref="Lemma 13", statement=r"2 x y \\le x^2 + y^2")
+def squares():
+    """For all reals. Control: three times."""
+    return inequality(
+        lhs=lambda x, y: 2 * x * y, rhs=lambda x, y: x**2 + y**2, over=inputs(x=reals(), y=reals()),
+        control=dict(lhs=lambda x, y: 3 * x * y),
     )
 
 
@@ -114,7 +132,7 @@ def built():
 def unproved():
     """With equality inside, so that the box is left undecided. Control: less."""
     return inequality(
-        lhs=lambda x, y: x * y, rhs=lambda x, y: y * x + (x - y) ** 2,
+        lhs=lambda x, y: x * y, rhs=lambda x, y: y * x + (x - y) ** 2 + 0 * jnp.floor(x),
         over=inputs(x=interval(-1, 1), y=interval(-1, 1)), proof=on_box(budget=20),
         control=dict(rhs=lambda x, y: x * y - 1),
     )

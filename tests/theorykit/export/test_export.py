@@ -102,8 +102,9 @@ def test_of_several_entries_the_one_that_fails_is_stated(claims):
             "mine.searched cannot be exported: it is not proved; its evidence is searched",
         ),
         ("built", "it is a construction without a proof"),
-        ("unproved", "it is not proved. Not proved for x in"),
-        ("rounds", "it is not proved. Not certified:"),
+        ("unproved", "it is not proved; its evidence is searched. Not proved for x in"),
+        ("squares", "it is proved for all values by signs and squares, which are not written"),
+        ("rounds", "it is not proved; its evidence is exhaustive. Not certified:"),
     ],
 )
 def test_what_is_not_proved_is_refused_in_a_sentence(claims, name, said):
@@ -195,13 +196,13 @@ def test_the_command_writes_one_or_says_why_not(claims_file, tmp_path, capsys):
     assert "--rocq DIR" in capsys.readouterr().err
 
 
-def test_a_control_that_is_true_on_the_box_is_not_exported():
+def test_a_control_that_is_true_on_the_box_is_not_exported(claims):
     with pytest.raises(NotExportable, match="true where the claim is proved"):
-        export("capture.E1.first_derivative", control=True)
+        export(claims["weak"], control=True)
 
 
 def test_a_shipped_claim_is_found_by_its_id():
-    made = export("capture.E1.first_derivative")
-    assert made.name == "capture_E1_first_derivative"
-    assert "T = 64) are not proved" in made.about
-    assert one("capture.E1.first_derivative") in select("capture.E1.*")
+    made = export("sharper.29.jacobian")
+    assert made.name == "sharper_29_jacobian"
+    assert "T = 16) are not proved" in made.about
+    assert one("sharper.29.jacobian") in select("sharper.29.*")
