@@ -33,8 +33,10 @@ ROOT = sys.modules[NAME]
 """The package of the toolkit, which knows what it lists."""
 
 ENGINE = frozenset(
-    ["audit", "certify", "checks", "claims", "cli", "common", "drafts", "export", "papers", "places",
-     "plugin", "report", "results", "runs"]
+    [
+        "audit", "certify", "checks", "claims", "cli", "common", "drafts", "export", "papers",
+        "places", "plugin", "report", "results", "runs",
+    ]
 )  # fmt: skip
 """The rooms that are not what claims are about, but how they are tried."""
 
