@@ -1,0 +1,23 @@
+"""Descriptions: a transformer written once, of which kernels and networks are two readings."""
+
+from theorykit.kernels.layers.attention import Attention as Attention
+from theorykit.kernels.layers.base import Layer as Layer
+from theorykit.kernels.layers.combine import parallel as parallel
+from theorykit.kernels.layers.combine import residual as residual
+from theorykit.kernels.layers.combine import serial as serial
+from theorykit.kernels.layers.masks import Causal as Causal
+from theorykit.kernels.layers.masks import Given as Given
+from theorykit.kernels.layers.masks import Prefix as Prefix
+from theorykit.kernels.layers.masks import Window as Window
+from theorykit.kernels.layers.network import Network as Network
+from theorykit.kernels.layers.network import network as network
+from theorykit.kernels.layers.pointwise import MLP as MLP
+from theorykit.kernels.layers.pointwise import Activation as Activation
+from theorykit.kernels.layers.pointwise import Dense as Dense
+from theorykit.kernels.layers.pointwise import GatedMLP as GatedMLP
+from theorykit.kernels.layers.pointwise import LayerNorm as LayerNorm
+from theorykit.kernels.layers.pointwise import RMSNorm as RMSNorm
+from theorykit.kernels.layers.tokens import Embed as Embed
+from theorykit.kernels.layers.tokens import Positions as Positions
+from theorykit.kernels.layers.tokens import Readout as Readout
+from theorykit.kernels.layers.tokens import Sinusoids as Sinusoids
