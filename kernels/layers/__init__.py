@@ -1,5 +1,6 @@
 """Descriptions: a transformer written once, of which kernels and networks are two readings."""
 
+from theorykit.kernels.layers import masks as masks
 from theorykit.kernels.layers.attention import Attention as Attention
 from theorykit.kernels.layers.base import Layer as Layer
 from theorykit.kernels.layers.combine import parallel as parallel

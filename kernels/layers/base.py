@@ -1,4 +1,4 @@
-"""What a layer of a description is: one thing with two readings, at infinite and at finite width."""
+"""What a layer of a description is: one thing, read at infinite and at finite width."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -36,7 +36,7 @@ class Size(NamedTuple):
 
 
 class Layer(ABC):
-    """A layer that maps tokens to tokens: how kernels go through it, and the module that it becomes.
+    """A map of tokens to tokens: how kernels go through it, and the module that it becomes.
 
     **Fields** (of the class):
 
@@ -50,7 +50,7 @@ class Layer(ABC):
 
     @abstractmethod
     def carry(self, z: State, at: Setting) -> State:
-        """Return the state after the layer, of (n, T, n, T) kernels; padded tokens do not matter."""
+        """Return the state after the layer, of (n, T, n, T) kernels; padding does not matter."""
 
     @abstractmethod
     def module(self, size: Size, rngs: nnx.Rngs) -> nnx.Module:

@@ -23,12 +23,19 @@ class Serial(Layer):
         for layer in self.layers:
             if not isinstance(layer, Layer):
                 raise ValueError(f"serial puts layers one after the other, got {layer!r}")
-        for before, layer in zip(self.layers, self.layers[1:], strict=False):
-            if layer.reads_gaussian and not before.gaussian(True):
-                raise ValueError(
-                    f"{layer!r} reads Gaussian tokens, such as a linear map puts out, but "
-                    f"{before!r} comes before it"
-                )
+        if (wrong := self._misplaced(True)) is not None:
+            raise ValueError(
+                f"{wrong!r} reads Gaussian tokens, such as a linear map puts out, but an activation "
+                "comes before it: put Dense, MLP or Attention between them"
+            )
+
+    def _misplaced(self, gaussian: bool) -> Layer | None:
+        """Return the first layer that reads Gaussian tokens where there are others, or None."""
+        for layer in self.layers:
+            if layer.reads_gaussian and not gaussian:
+                return layer
+            gaussian = layer.gaussian(gaussian)
+        return None
 
     @property
     def fresh(self) -> bool:  # type: ignore[override]
@@ -37,8 +44,8 @@ class Serial(Layer):
 
     @property
     def reads_gaussian(self) -> bool:  # type: ignore[override]
-        """Whether the first layer does."""
-        return bool(self.layers) and self.layers[0].reads_gaussian
+        """Whether a layer does, before which there is no linear map."""
+        return self._misplaced(False) is not None
 
     def gaussian(self, before):
         """Return what is left after the last layer."""
