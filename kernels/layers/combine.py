@@ -25,7 +25,7 @@ class Serial(Layer):
                 raise ValueError(f"serial puts layers one after the other, got {layer!r}")
         if (wrong := self._misplaced(True)) is not None:
             raise ValueError(
-                f"{wrong!r} reads Gaussian tokens, such as a linear map puts out, but an activation "
+                f"{wrong!r} reads Gaussian tokens, as linear maps put them out, but an activation "
                 "comes before it: put Dense, MLP or Attention between them"
             )
 
