@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from theorykit.kernels.attention.rows import General, Ratio, Separate, Tokens, step
+from theorykit.kernels.attention.rows import Fixed, General, Ratio, Separate, Tokens, step
 
 
 class Mechanism(ABC):
@@ -52,14 +52,17 @@ class Mechanism(ABC):
         self, scores: Float[Array, "*batch tokens"], allowed: Bool[Array, "..."], slopes: bool
     ) -> Any:
         """Return the weights, and how they move with the scores if `slopes` are wanted: `Rows`."""
-        a = self.weights(scores, allowed)
         if not slopes:
-            return Separate(a, a)
-        along = lambda one: jax.jvp(
-            lambda s: self.weights(s, allowed), (scores,), (jnp.broadcast_to(one, scores.shape),)
-        )[1]
-        eye = jnp.eye(scores.shape[-1], dtype=scores.dtype)
-        return General(a, jax.vmap(along, out_axes=-1)(eye))
+            return Fixed(self.weights(scores, allowed))
+
+        def row(s, see):
+            """Return a row and its Jacobian: alone, so that it cannot depend on another."""
+            return self.weights(s, see), jax.jacfwd(lambda s: self.weights(s, see))(s)
+
+        t = scores.shape[-1]
+        seen = jnp.broadcast_to(allowed, scores.shape).reshape(-1, t)
+        a, jacobian = jax.vmap(row)(scores.reshape(-1, t), seen)
+        return General(a.reshape(scores.shape), jacobian.reshape(*scores.shape, t))
 
     def settled(self, variances: Float[Array, "*batch tokens"], allowed: Bool[Array, "..."]) -> Any:
         """Return the `Rows` of an exact mechanism, given the variances of the tokens looked at.
@@ -94,12 +97,12 @@ class Elementwise(Mechanism):
     """`a_c = g(s_c)`: tokens do not compete."""
 
     @abstractmethod
-    def function(self, scores: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        """Return g, applied to each score."""
+    def function(self, score: Float[Array, ""]) -> Float[Array, ""]:
+        """Return g of one score."""
 
     def weights(self, scores, allowed):
         """Return g of the scores that are allowed."""
-        return jnp.where(allowed, self.function(scores), 0.0)
+        return jnp.where(allowed, _each(self.function)(scores), 0.0)
 
     def rows(self, scores, allowed, slopes):
         """Return `Separate`: the slope of each weight is g' of its score."""
@@ -121,12 +124,12 @@ class Normalised(Mechanism):
     floor: Any = 0.0
 
     @abstractmethod
-    def function(self, scores: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        """Return g, applied to each score: at least 0."""
+    def function(self, score: Float[Array, ""]) -> Float[Array, ""]:
+        """Return g of one score: at least 0."""
 
     def weights(self, scores, allowed):
         """Return the shares of g of the scores that are allowed."""
-        g = jnp.where(allowed, self.function(scores), 0.0)
+        g = jnp.where(allowed, _each(self.function)(scores), 0.0)
         return g / self._total(g)
 
     def rows(self, scores, allowed, slopes):
@@ -158,7 +161,12 @@ class Settled(Mechanism):
         """Return `Fixed` weights, given the variances of the tokens that are looked at."""
 
 
+def _each(g: Any) -> Any:
+    """Return g of every entry: of one number at a time, so that it cannot mix them."""
+    return lambda scores: jax.vmap(g)(scores.ravel()).reshape(scores.shape)
+
+
 def _moved(g, scores, allowed) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return g and its slope at the scores that are allowed, 0 at the others."""
-    value, slope = jax.jvp(g, (scores,), (jnp.ones_like(scores),))
+    value, slope = jax.jvp(_each(g), (scores,), (jnp.ones_like(scores),))
     return jnp.where(allowed, value, 0.0), jnp.where(allowed, slope, 0.0)

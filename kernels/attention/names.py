@@ -1,10 +1,12 @@
 """The mechanisms that have a name, and what may stand in for one."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from theorykit.kernels.attention.base import Mechanism
 from theorykit.kernels.attention.identity import Identity
@@ -17,7 +19,8 @@ def mechanism(attention: Any) -> Mechanism:
     """Return the mechanism of that name, or the object itself if it is one.
 
     **Raises:** `ValueError` for anything else; for a class that changes the weights of a shipped
-    mechanism and would keep its derivatives; for one that cannot be hashed.
+    mechanism and would keep its derivatives; for one that cannot be hashed, or that gives weights
+    to tokens that are not allowed.
     """
     known = NAMES.get(attention) if isinstance(attention, str) else attention
     if not isinstance(known, Mechanism):
@@ -36,12 +39,27 @@ def mechanism(attention: Any) -> Mechanism:
             )
     if known.exact and others[1] is Mechanism:
         raise ValueError(f"an exact mechanism brings settled(), but {known!r} does not")
-    if jax.tree_util.all_leaves([known]):
-        try:
-            hash(known)
-        except TypeError:
+    try:
+        hash(known)
+    except TypeError:
+        if jax.tree_util.all_leaves([known]):
             raise ValueError(
                 "a mechanism is hashed, since code is compiled for it: make "
                 f"{type(known).__name__} a frozen dataclass of numbers and names"
             ) from None
+        return known  # one with parameters that are arrays or traced
+    if not _hides(known):
+        raise ValueError(
+            "tokens that are not allowed have weight 0 and change no other weight, but those of "
+            f"{known!r} do"
+        )
     return known
+
+
+@lru_cache(maxsize=256)
+def _hides(of: Mechanism) -> bool:
+    """Return whether a token that a row may not see counts for nothing in a row of four."""
+    with jax.ensure_compile_time_eval():
+        see = jnp.array([True, True, True, False])
+        one, other = (of.weights(jnp.array([0.3, -0.7, 0.2, s]), see) for s in (1.1, -2.0))
+        return one.shape == see.shape and bool((one == other).all() & (one[3] == 0))

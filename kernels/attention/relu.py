@@ -33,6 +33,6 @@ class NormalisedRelu(Normalised):
                 "normalised ReLU attention is infinite"
             )
 
-    def function(self, scores):
+    def function(self, score):
         """Return the positive part."""
-        return jax.nn.relu(scores)
+        return jax.nn.relu(score)

@@ -23,6 +23,6 @@ class Sigmoid(Elementwise):
     def __post_init__(self):
         number("bias", self.bias)
 
-    def function(self, scores):
+    def function(self, score):
         """Return the logistic function."""
-        return jax.nn.sigmoid(scores + self.bias)
+        return jax.nn.sigmoid(score + self.bias)

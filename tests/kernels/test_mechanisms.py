@@ -38,16 +38,16 @@ OPTIONS = dict(key=jax.random.key(0), draws=8, replicates=1)
 class Bumps(Elementwise):
     """Written outside: a function of each score."""
 
-    def function(self, scores):
-        return jnp.exp(-(scores**2) / 2) + scores
+    def function(self, score):
+        return jnp.exp(-(score**2) / 2) + score
 
 
 @dataclass(frozen=True)
 class Powers(Normalised):
     """Written outside: a function of each score over its sum."""
 
-    def function(self, scores):
-        return 2 + scores**2
+    def function(self, score):
+        return 2 + score**2
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,22 @@ class Loose(Mechanism):
 
     def weights(self, scores, allowed):
         return scores * allowed
+
+
+@dataclass(frozen=True)
+class Seeing(Mechanism):
+    """Weights of tokens that a row may not see."""
+
+    def weights(self, scores, allowed):
+        return jax.nn.sigmoid(scores)
+
+
+@dataclass(frozen=True)
+class Summed(Elementwise):
+    """What looks like a sum over tokens is one over a single number."""
+
+    def function(self, score):
+        return score / jnp.sum(score**2)
 
 
 DRAWN = [Softmax(), Sigmoid(-0.7), NormalisedRelu(0.5), Bumps(), Powers(), Gated()]
@@ -298,6 +314,7 @@ def test_what_is_no_mechanism_is_refused(enter, given):
     [
         (Changed, "Changed changes the weights of Softmax and keeps its derivatives"),
         (Loose, "make Loose a frozen dataclass"),
+        (Seeing, r"not allowed have weight 0 and change no other weight.*Seeing\(\)"),
         (
             lambda: Concentrated(Identity()),
             r"of is a mechanism that draws its scores.*Identity\(\)",
@@ -311,6 +328,12 @@ def test_what_is_no_mechanism_is_refused(enter, given):
 def test_mechanisms_that_would_be_wrong_are_refused(make, said):
     with pytest.raises(ValueError, match=said):
         mechanism(make())
+
+
+def test_a_function_of_a_score_sees_no_other():
+    scores, seen = jnp.array([[1.0, 2.0, 4.0]]), jnp.ones((1, 3), bool)
+    np.testing.assert_allclose(Summed().weights(scores, seen), 1 / scores)
+    np.testing.assert_allclose(Summed().rows(scores, seen, True).slopes, -1 / scores**2)
 
 
 def test_the_table_of_names_takes_no_others():

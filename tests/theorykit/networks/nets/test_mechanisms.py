@@ -31,8 +31,8 @@ NETWORKS = 64
 class Bumps(Elementwise):
     """Written outside: a function of each score."""
 
-    def function(self, scores):
-        return jnp.exp(-(scores**2) / 2)
+    def function(self, score):
+        return jnp.exp(-(score**2) / 2)
 
 
 @dataclass(frozen=True)
