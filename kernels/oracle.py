@@ -26,7 +26,7 @@ POINTS = 2**18  # most points of an integral
 
 
 def gaussian_points(
-    dimension: int, order: int, points: int = POINTS
+    dimension: int, order: int, points: int = POINTS, smooth: bool = True
 ) -> tuple[Float[np.ndarray, "nodes {dimension}"], Float[np.ndarray, " nodes"]]:
     """Return nodes (N, dimension) and weights (N,) for a standard normal expectation.
 
@@ -36,10 +36,12 @@ def gaussian_points(
     - `order`: Gauss-Hermite nodes in each direction, where order^dimension <= points; otherwise
       `points * order / 32` Sobol points, rounded down to a power of two.
     - `points`: most nodes.
+    - `smooth`: whether the integrand is; of one with kinks, Gauss-Hermite sums converge slowly and
+      do not show it, and Sobol points are taken in any dimension.
     """
     if dimension == 0:
         return np.zeros((1, 0)), np.ones(1)
-    if order**dimension <= points:
+    if smooth and order**dimension <= points:
         nodes, weights = np.polynomial.hermite_e.hermegauss(order)
         weights = weights / weights.sum()
         grid = np.stack(np.meshgrid(*[nodes] * dimension, indexing="ij"), -1)
@@ -144,7 +146,8 @@ def attention_step(
             values, vectors = np.linalg.eigh(to @ cov @ to.T)
             keep = values > 1e-13 * max(values[-1], 1e-300)
             root = vectors[:, keep] * np.sqrt(values[keep])
-            nodes, weights = gaussian_points(int(keep.sum()), order)
+            dimension = int(keep.sum())
+            nodes, weights = gaussian_points(dimension, order, smooth=attends.smooth)
             if attends.saturates and resolve:
                 parts = [root[: c.size], root[c.size :]]
                 if attends.invariant:

@@ -32,11 +32,13 @@ class Mechanism(ABC):
     - `invariant`: weights stay the same when a number is added to all scores of a row.
     - `saturates`: weights have a slope only where scores are nearly tied, if the mechanism is
       invariant, or near zero, if it is not; sharp attention then needs many draws.
+    - `smooth`: weights have no kinks in their scores; the oracle has other nodes for those that do.
     """
 
     exact: ClassVar[bool] = False
     invariant: ClassVar[bool] = False
     saturates: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
 
     @abstractmethod
     def weights(

@@ -24,6 +24,7 @@ class NormalisedRelu(Normalised):
 
     floor: Any = 1.0
     saturates: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
 
     def __post_init__(self):
         number("floor", self.floor)
