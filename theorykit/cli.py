@@ -358,7 +358,9 @@ def _audit(
 
 @app.command("new")
 def _new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the paper and its folder.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the paper and of its folder.")
+    ],
 ) -> int:
     """Write a folder for the claims of a paper of your own, with tests and a workflow."""
     from theorykit.drafts import new
@@ -377,7 +379,7 @@ def _coverage(
         Path | None,
         typer.Option(metavar="FILE", help="Keep here which text each claim was written for."),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Take the texts as they are.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Record the current texts.")] = False,
     json_file: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
     ] = None,
@@ -385,8 +387,12 @@ def _coverage(
     """List what a LaTeX draft states, and its claims; exit 1 if a text has changed since."""
     from theorykit.drafts import coverage
 
+    if not names:
+        raise ValueError(
+            "name the claims to look among: a pattern, such as 'my_paper.*', or a file of claims."
+        )
     writable(json_file)
-    found = coverage(draft, select(names or []), record, accept)
+    found = coverage(draft, select(names), record, accept)
     report.console(stderr=json_file == "-").print(report.covered(found, recall()))
     write_json(found.json(), json_file)
     return int(bool(found.moved))

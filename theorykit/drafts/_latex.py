@@ -60,6 +60,8 @@ def statements(draft: str | Path) -> list[Stated]:
 
 
 def _read(file: Path) -> str:
+    if not file.is_file():
+        raise ValueError(f"there is no file {file}.")
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:

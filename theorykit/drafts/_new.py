@@ -34,7 +34,10 @@ def new(name: str, where: str | Path = ".") -> Path:
     is there already.
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError(f"a paper's name is lower-case, as in my_paper, not {name!r}.")
+        raise ValueError(
+            "a paper's name has lower-case letters, digits and _, and starts with a letter, as "
+            f"my_paper does; not {name!r}."
+        )
     if keyword.iskeyword(name) or name in {"test", "tests", "theorykit"}:
         raise ValueError(f"{name} has a meaning in Python or here; take another name.")
     if any(name == paper.id for paper in papers.known()):

@@ -90,7 +90,7 @@ def test_a_text_is_what_is_printed(one, other, same):
     [
         ("a part", r"part.tex has no \\begin{document}; give the draft's main file"),
         (b"\xff\xfe", "cannot be read as LaTeX"),
-        (None, "cannot be read as LaTeX"),
+        (None, "there is no file"),
     ],
 )
 def test_what_is_no_draft(tmp_path, content, said):

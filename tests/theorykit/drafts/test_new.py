@@ -11,21 +11,25 @@ from theorykit.runs import read_run
 
 def test_its_claims_are_tests_that_pass(tmp_path):
     folder = new("my_paper", tmp_path)
+    more = (folder / "my_paper" / "lemmas.py").read_text().replace("my_paper.", "my_paper.more.")
+    (folder / "my_paper" / "more.py").write_text(more)  # a further module is found by itself
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--theorykit-run", "run"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     found = {r.id: str(r.verdict) for r in read_run(folder / "run").results}
+    verdicts = {"shift": "holds", "largest": "refuted", "largest.repaired": "holds"}
     assert found == {
-        "my_paper.shift": "holds",
-        "my_paper.largest": "refuted",
-        "my_paper.largest.repaired": "holds",
+        f"my_paper.{module}{name}": verdict
+        for module in ("", "more.")
+        for name, verdict in verdicts.items()
     }
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("My", "lower-case, as in my_paper, not 'My'"),
+        ("My", "lower-case letters, digits and _, .*; not 'My'"),
+        ("my-paper", "not 'my-paper'"),
         ("../up", "lower-case"),
         ("class", "class has a meaning"),
         ("tests", "tests has a meaning"),
