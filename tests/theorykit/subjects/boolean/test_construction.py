@@ -106,6 +106,7 @@ def test_networks_of_one_shape_share_a_graph():
             "positive, got -2.0",
         ),
         (lambda: boolean.transformer(boolean.Parities(3, ((0,), ()), (1, 1))), "got [0, 1]"),
+        (lambda: boolean.transformer(boolean.Parities(3, ((),), (1,))), "at least 1, got [0]"),
         (lambda: boolean.transformer(boolean.Parities(3, (), ())), "this one is zero"),
         (lambda: boolean.transformer(boolean.parity(9, (1, 2)), scale=1.0), "1.0 is not at T = 9"),
         (lambda: boolean.transformer(boolean.parity(3), scale=np.inf), "finite number above 0"),
