@@ -202,7 +202,7 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
         ),
         (
             lambda: pb.perturbed_losses(Line(1.0), x, x, 1.0, jax.random.key(0), 2**31),
-            r"that many draws takes about 4\.3e9 numbers",
+            "that many draws takes about",
         ),
         (
             lambda: pb.perturbed_losses(Line(1.0), x, x[:1], 1.0, jax.random.key(0)),
