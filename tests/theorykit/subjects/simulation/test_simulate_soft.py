@@ -86,6 +86,18 @@ def test_large_logits_overflow_nowhere(sign):
         np.testing.assert_allclose(simulation.first_layer(f, w, m, np.arange(1, 4)), expected)
 
 
+def test_of_symbols_far_above_the_window_the_largest_counts():
+    """The last token is far below two symbols before it, which are far apart themselves."""
+    f = simulation.random_two_layers(np.random.default_rng(0), "abc", 0, heads=1, width=3)
+    logits = np.array([[0, 0, 0], [0, 0, -100], [0, -100, -800.0]])
+    head = dataclasses.replace(f.layers[0].heads[0], K=np.eye(3), Q=logits, V=np.eye(3), phi=None)
+    layers = (limit.Layer((head,), *limit.mlp(3)), f.layers[1])
+    f = dataclasses.replace(f, E=np.eye(3), layers=layers)
+    w, mu = windows(np.array([0, 1, 2]), 3, 0)
+    found = simulation.first_layer(f, w, mu, np.arange(1, 4))[-1]
+    np.testing.assert_allclose(found, [1, 0, 1], atol=1e-12)
+
+
 def test_two_layers_are_simulated():
     rng = np.random.default_rng(5)
     f, g = (simulation.random_two_layers(rng, "ab", tau=1, scale=0.5) for _ in range(2))
