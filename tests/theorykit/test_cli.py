@@ -321,6 +321,31 @@ def test_a_run_is_reported(command, quick):
     assert "There is no result to show." in (quick.parent / "c" / "index.html").read_text()
 
 
+def test_a_prediction_is_shown_kept_and_written_as_a_page(command, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        'alphabet = "ab"\ndef accepts(string): return string.count("a") > string.count("b")\n'
+    )
+    asked = ("predict", "mine.py", "--most", "4", "--run", "run", "--html", "page")
+    code, out, err = command(*asked)
+    assert code == 0
+    assert "#[j <= i] Q_a(j)" in out
+    assert "3 operations" in err  # progress is not part of the answer
+    kept = json.loads((tmp_path / "run" / "prediction.json").read_text())
+    assert (kept["answer"], kept["length"]) == ("yes", 4)
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Will a transformer learn" in page
+    assert command(*asked)[:2] == (0, out)
+    (tmp_path / "file").touch()
+    for wrong, words in (
+        (("--html", "file"), "file is a file; name a folder for the page"),
+        (("--run", "run", "--most", "5"), "run belongs to a prediction with most 4"),
+        (("--alphabet", "abc"), "mine.py has an alphabet of its own; leave out alphabet"),
+    ):
+        code, _, err = command("predict", "mine.py", *wrong)
+        assert code == 2, err
+        assert words in " ".join(err.split())
+
+
 def test_a_pipe_is_no_terminal_whatever_is_forced(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert not report.console().is_terminal

@@ -40,6 +40,8 @@ def page(found: Prediction) -> Page:
         sections.append(Section("Held against networks", tuple(_trials(found))))
     facts = {"task": f"{found.asked.name}, {found.asked.given}", "seed": found.seed,
              "version": __version__}  # fmt: skip
+    if found.training is not None:
+        facts["networks"] = str(found.training)
     title = f"Will a transformer learn {found.asked.name} at all lengths?"
     return Page(title, found.answer, _lead(found), tuple(sections), facts)
 

@@ -43,12 +43,19 @@ class Asked:
 def asked(task: Any, alphabet: Any = None) -> Asked:
     """Return what is asked by a name, a regular expression, a Python file or an object.
 
-    **Raises:** `ValueError` for anything else, and for a file that fails or has no task.
+    **Raises:** `ValueError` for anything else, for a file that fails or has no task, and for an
+    alphabet where the task has its own.
     """
     if isinstance(task, Path) or (isinstance(task, str) and task.endswith(".py")):
-        return _from_file(Path(task))
-    if isinstance(task, str):
+        return _from_file(Path(task), alphabet)
+    if isinstance(task, str) and task not in LANGUAGES and task not in ALGORITHMIC:
         return _from_text(task, alphabet)
+    if isinstance(task, str | Task):
+        _no_other(alphabet, task if isinstance(task, str) else repr(task))
+    if isinstance(task, str):
+        if task in LANGUAGES:
+            return Asked(task, _regular(LANGUAGES[task]), LANGUAGES[task])
+        return Asked(task, "an algorithmic task of the limit paper", ALGORITHMIC[task])
     if isinstance(task, RegularLanguage):
         return Asked(task.name, _regular(task), task)
     if isinstance(task, Task):
@@ -71,11 +78,14 @@ def _regular(language: RegularLanguage) -> str:
     return f"{what} {language.pattern} over {' '.join(language.alphabet)}"
 
 
+def _no_other(alphabet: Any, name: str) -> None:
+    """Raise if an alphabet is given for a task that has its own."""
+    if alphabet is not None:
+        raise ValueError(f"{name} has an alphabet of its own; leave out alphabet, which is "
+                         f"{shown(alphabet)}.")  # fmt: skip
+
+
 def _from_text(text: str, alphabet: Any) -> Asked:
-    if text in LANGUAGES:
-        return Asked(text, _regular(LANGUAGES[text]), LANGUAGES[text])
-    if text in ALGORITHMIC:
-        return Asked(text, "an algorithmic task of the limit paper", ALGORITHMIC[text])
     if not set(text) & set(OPERATORS.strip()):
         known = list(dict.fromkeys([*LANGUAGES, *ALGORITHMIC]))
         raise ValueError(
@@ -99,11 +109,15 @@ def _without_counts(pattern: str) -> str:
     return "".join(kept)
 
 
-def _from_file(file: Path) -> Asked:
+def _from_file(file: Path, given: Any) -> Asked:
     if not file.is_file():
         raise ValueError(f"there is no file {file}.")
     module = _imported(file)
     alphabet = getattr(module, "alphabet", None)
+    if alphabet is not None or isinstance(getattr(module, "task", None), Task):
+        _no_other(given, str(file))
+    else:
+        alphabet = given
     if isinstance(found := getattr(module, "task", None), Task):
         return dataclasses.replace(asked(found), name=file.stem)
     for name in ("accepts", "sample"):

@@ -59,6 +59,10 @@ class Training:
         number("rate", self.rate, "a rate above 0", lambda rate: rate > 0)
         number("line", self.line, "a share from 0 to 1", lambda share: 0 <= share <= 1)
 
+    def __str__(self) -> str:
+        return (f"{self.steps:,} steps of {self.batch} strings at rate {self.rate:g}, "
+                f"width {self.width}, {self.seeds} seeds")  # fmt: skip
+
     def lengths(self, predicted: int | None) -> tuple[int, ...]:
         """Return the lengths to train at: below the predicted one, that one, and beyond."""
         at = max(predicted or self.default, 2)

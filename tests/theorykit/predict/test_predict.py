@@ -249,6 +249,8 @@ def test_a_bad_file_is_refused_in_a_sentence(text, tmp_path):
         (3, {}, "a task is a name"),
         ({"a": "x"}, {}, "not True or False"),
         (lambda s: True, {}, "needs an alphabet"),
+        ("parity", dict(alphabet="01"), "parity has an alphabet of its own"),
+        (BinaryMajority(), dict(alphabet="01"), "has an alphabet of its own"),
         ("parity", dict(most=-1), "most is"),
         ("parity", dict(train=3), "train is"),
     ],
@@ -341,6 +343,7 @@ def test_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypa
     assert json.dumps(again.json()) == json.dumps(whole.json())
     assert json.loads((tmp_path / "one" / "prediction.json").read_text()) == again.json()
     assert "Held against networks" in written(again)
+    assert "8 steps of 8 strings" in written(again)
     with pytest.raises(ValueError, match="belongs to a prediction with most 1"):
         predict.predict("parity", folder=tmp_path / "one", most=3)
 
