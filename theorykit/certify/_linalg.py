@@ -220,16 +220,63 @@ def _eigenvalues(a: Shaped[np.ndarray, "n n"]) -> Shaped[np.ndarray, " n"]:
         mean, half = (S[0][0] + S[1][1]) / 2, (S[0][0] - S[1][1]) / 2
         away = _hypotenuse(half, S[1][0])
         return objects([mean - away, mean + away], (2,))
+    middle = arb_mat([[v.mid() for v in row] for row in S])
     try:
-        found = [v.real for v in arb_mat([[v.mid() for v in row] for row in S]).eig(multiple=True)]
-    except (ValueError, ZeroDivisionError):
-        raise Doubt("the eigenvalues cannot be separated; more bits may help") from None
+        found = [v.real for v in middle.eig(multiple=True)]
+    except (ValueError, ZeroDivisionError):  # clusters that are not told apart
+        found = _by_vectors(middle)
     lows, highs = sorted(v.lower() for v in found), sorted(v.upper() for v in found)
     # Of overlapping balls, the k-th smallest lies between the k-th ends; and by Weyl's inequality
     # none moves further than the norm of what is added to the midpoints.
-    away = functools.reduce(arb.max, (sum((v.rad() for v in row), arb(0)) for row in S)).upper()
+    away = _most([[v.rad() for v in row] for row in S])
     ends = zip(lows, highs, strict=True)
     return objects([low.union(high) + arb(0, away) for low, high in ends], (n,))
+
+
+def _by_vectors(a: arb_mat) -> list[arb]:
+    """Return the eigenvalues of a symmetric matrix from approximate eigenvectors, in floats.
+
+    a = Q L Q' + R. By Ostrowski's theorem the eigenvalues of Q L Q' are those of L times factors
+    between the extreme eigenvalues of Q'Q; by Weyl's inequality R moves none by more than |R|.
+    """
+    n = a.nrows()
+    floats = np.array([[float(a[i, j]) for j in range(n)] for i in range(n)])
+    if not np.isfinite(floats).all():
+        raise Doubt("the eigenvalues are too large")
+    values, vectors = np.linalg.eigh(floats)
+    Q = arb_mat(vectors.tolist())
+    L = arb_mat([[values[i] if i == j else 0 for j in range(n)] for i in range(n)])
+    unit = arb_mat([[int(i == j) for j in range(n)] for i in range(n)])
+    turned = _most((Q.transpose() * Q - unit).tolist())
+    rest = _most((a - Q * L * Q.transpose()).tolist())
+    return [arb(v) * (1 + arb(0, turned)) + arb(0, rest) for v in values.tolist()]
+
+
+def _most(rows: list[list[arb]]) -> arb:
+    """Return an upper bound of the largest row sum, which bounds a symmetric matrix's norm."""
+    return functools.reduce(arb.max, (sum(map(abs, row), arb(0)) for row in rows)).upper()
+
+
+@rule("svd")
+def _svd(machine, eqn, x):
+    """Singular values only: a singular vector's sign, or direction among equals, is LAPACK's."""
+    real_only(eqn)
+    if eqn.params.get("subset_by_index") is not None:
+        raise Doubt("a subset of the singular values has no rule")
+    values = unbatched([_singular_values(a) for a in batched(x)], eqn.outvars[0])
+    if not eqn.params["compute_uv"]:
+        return [values]
+    why = machine.doubt(eqn, Doubt("singular vectors are not unique, only values are enclosed"))
+    return [values, Unknown(why), Unknown(why)]
+
+
+def _singular_values(a: Shaped[np.ndarray, "m n"]) -> Shaped[np.ndarray, " k"]:
+    """Return the singular values, descending: the largest eigenvalues of [[0, a], [a', 0]]."""
+    m, n = a.shape
+    both = np.full((m + n, m + n), arb(0), dtype=object)
+    both[m:, :m] = a.T
+    values = _eigenvalues(both)[::-1][: min(m, n)]
+    return objects([v.nonnegative_part() for v in values], (min(m, n),))
 
 
 def _hypotenuse(x: arb, y: arb) -> arb:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flint import acb, arb, ctx
+from flint import acb, arb, arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -16,6 +16,7 @@ from jax import lax
 from theorykit import certify
 from theorykit.certify import Balls, NotCertifiable, enclose, exact
 from theorykit.certify import _elementwise as elementwise
+from theorykit.certify import _linalg as linalg
 from theorykit.certify._machine import Machine
 from theorykit.certify._numbers import at_least, at_most
 
@@ -206,6 +207,8 @@ LINEAR = {
             ("det", jnp.linalg.det, square),
             ("slogdet", jnp.linalg.slogdet, square),
             ("eigvalsh", jnp.linalg.eigvalsh, spd),
+            ("svdvals", jnp.linalg.svdvals, square),
+            ("nuclear norm", lambda a: jnp.linalg.norm(a, "nuc"), square),
             ("solve", lambda a: jnp.linalg.solve(a, jnp.ones(len(a))), square),
             ("gradient of logdet", jax.grad(lambda a: jnp.linalg.slogdet(a)[1]), square),
             ("gradient of cholesky", jax.jacfwd(jnp.linalg.cholesky), spd),
@@ -298,6 +301,7 @@ FUNCTIONS = {
     "cumlogsumexp": lambda x: lax.cumlogsumexp(jnp.stack([x, -x, 2 * x])),
     "eigenvalues of 2": lambda x: jnp.linalg.eigvalsh(jnp.array([[x, 1 - x], [1 - x, 0.5]])),
     "eigenvalues of 3": lambda x: jnp.linalg.eigvalsh(jnp.diag(jnp.array([x, 0.5, 1])) + x / 2),
+    "singular values": lambda x: jnp.linalg.svdvals(jnp.array([[x, 1 - x, 0.3], [0.2, x, -1]])),
 }
 
 
@@ -328,6 +332,39 @@ def test_the_eigenvalues_of_matrices_in_a_wide_one(n):
         values = np.linalg.eigvalsh(middle + np.tril(change) + np.tril(change, -1).T)
         assert (found.lower <= values).all()
         assert (values <= found.upper).all()
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.ones((3, 3)),
+        np.ones((4, 2)),
+        np.outer([1.0, 2.0, 3.0], [1.0, -1.0]),
+        np.zeros((2, 3)),
+        np.array([[0.25, -0.25], [-0.25, 0.25]]),
+        np.kron(np.eye(2), R.normal(size=(3, 2))),
+        R.normal(size=(5, 2)),
+    ],
+    ids=lambda a: "x".join(map(str, a.shape)),
+)
+def test_singular_values_that_are_equal_or_zero(a):
+    found = enclose(jnp.linalg.svdvals, a)
+    values = np.linalg.svd(a, compute_uv=False)
+    assert np.allclose(found.lower, values, atol=1e-12)
+    assert np.allclose(found.upper, values, atol=1e-12)
+    squares = np.sort(np.linalg.eigvalsh(a @ a.T))[::-1][: len(values)]
+    assert np.allclose(found.upper**2, squares, atol=1e-11)
+
+
+def test_eigenvalues_from_approximate_eigenvectors_hold_the_true_ones():
+    a = R.normal(size=(4, 4))
+    a += a.T
+    with ctx.workprec(128):
+        right = sorted(arb_mat(a.tolist()).eig(), key=lambda v: v.real.mid())
+        near = linalg._by_vectors(arb_mat(a.tolist()))
+        for found, true in zip(near, right, strict=True):
+            assert found.contains(true.real)
+            assert found.rad() < 1e-13
 
 
 def test_an_edge_is_kept_to_the_last_bit():
@@ -452,6 +489,11 @@ REFUSED = {
         lambda x: jnp.linalg.eigh(x)[1],
         spd[2],
         "eigenvectors are not unique",
+    ),
+    "singular vectors": (
+        lambda x: jnp.linalg.svd(x)[0],
+        spd[2],
+        "singular vectors are not unique",
     ),
     "singular": (lambda x: jnp.linalg.inv(x), np.ones((2, 2)), "not certainly invertible"),
     "indefinite": (
