@@ -1,0 +1,45 @@
+"""What the README shows is what its code prints."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+
+
+def block(start):
+    """Return the code that starts with this."""
+    (found,) = [text for _, text in BLOCKS if text.startswith(start)]
+    return found
+
+
+def test_the_claims_come_out_as_printed(command, tmp_path):
+    (tmp_path / "my_claims.py").write_text(block("# my_claims.py"))
+    code, out, _ = command("verify", "my_claims.py")
+    assert code == 1
+    printed, seconds = block("claim "), re.compile(r"\s+[\d.]+\s*$")
+    lines = [seconds.sub("", line) for line in out.splitlines()]
+    for line in printed.splitlines():
+        assert seconds.sub("", line) in lines
+
+
+def test_the_kernel_is_computed():
+    names = {}
+    exec(block("import jax\nfrom theorykit import kernels"), names)
+    assert np.isfinite(names["fit"].mean).all()
+    assert names["train"].ntk.shape == (20, 20)
+    assert (np.diag(names["train"].ntk) > 0).all()
+
+
+def test_it_is_short_and_its_files_are_there():
+    assert README.count("\n") <= 150
+    for name in set(re.findall(r"`((?:docs/)[\w/]+\.md|CONTRIBUTING\.md)`", README)):
+        assert (Path(__file__).parents[2] / name).exists(), name
+
+
+@pytest.mark.parametrize("name", re.findall(r"\]\((docs/[\w.]+)\)", README))
+def test_its_pictures_are_there(name):
+    assert (Path(__file__).parents[2] / name).exists()
