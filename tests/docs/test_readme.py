@@ -1,6 +1,9 @@
 """What the README shows is what its code prints."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +19,16 @@ def block(start):
     return found
 
 
-def test_the_claims_come_out_as_printed(command, tmp_path):
+def test_the_claims_come_out_as_printed(tmp_path):
     (tmp_path / "my_claims.py").write_text(block("# my_claims.py"))
-    code, out, _ = command("verify", "my_claims.py")
-    assert code == 1
+    run = subprocess.run(
+        [sys.executable, "-c", "from theorykit.cli import main; main()", "verify", "my_claims.py"],
+        cwd=tmp_path, env=os.environ | {"JAX_PLATFORMS": "cpu", "COLUMNS": "120"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 1
     printed, seconds = block("claim "), re.compile(r"\s+[\d.]+\s*$")
-    lines = [seconds.sub("", line) for line in out.splitlines()]
+    lines = [seconds.sub("", line) for line in run.stdout.splitlines()]
     for line in printed.splitlines():
         assert seconds.sub("", line) in lines
 
