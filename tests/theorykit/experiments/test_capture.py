@@ -39,6 +39,23 @@ def test_seeds_that_did_not_learn_have_no_exponent():
     assert np.isfinite(found["mean"])
 
 
+def test_an_adaptation_that_does_not_end_gives_a_lower_bound_or_nothing():
+    whole = cost(lambda r: r**2)
+    samples = whole.copy()
+    samples[-1, 0] = np.nan
+    samples[0, 1] = np.nan
+    without = growth(LENGTHS, FIRST, samples)["log"]["values"]
+    assert np.isnan(without[:2]).all()  # a seed that ran out of budget is not dropped unseen
+    known = growth(LENGTHS, FIRST, whole)["log"]["values"]
+    assert without[2:] == known[2:]
+    for share in (0.5, 0.9):
+        found = growth(LENGTHS, FIRST, samples, budget=share * whole[-1, 0])["log"]["values"]
+        assert found[0] < known[0]
+        assert np.isnan(found[1])  # more samples at the first length would make it smaller
+    exact = growth(LENGTHS, FIRST, samples, budget=whole[-1, 0])["log"]["values"]
+    assert exact[0] == pytest.approx(known[0])
+
+
 TINY = Adaptation(
     tasks.InductionHead(vocabulary=8), network(16, 1, 2, causal=True), 4, (6,),
     batch=16, seeds=2, steps=60, later=40, threshold=0.2, every=20, every_later=10, judged=32,

@@ -85,7 +85,10 @@ def unadapted(study: Adaptation, fit: Any, length: int, seed: int) -> Float[np.n
 
 
 def growth(
-    lengths: Sequence[int], first: int, samples: Float[np.ndarray, "lengths seeds"]
+    lengths: Sequence[int],
+    first: int,
+    samples: Float[np.ndarray, "lengths seeds"],
+    budget: float | None = None,
 ) -> dict[str, Any]:
     """Return how the cost grows, for each seed.
 
@@ -93,17 +96,27 @@ def growth(
     and growth in proportion to T - T0 more (`linear`, on these lengths). Only the second tells them
     apart: near T = T0 a logarithm is steep in T / T0.
 
-    **Returns:** for each of `power` and `log`: `values`, one per seed (NaN with fewer than three
-    lengths of positive cost), their `mean` and its 95% `interval`, NaN for fewer than two; and
-    `linear`.
+    **Arguments:** `samples`: NaN where adaptation did not end; `budget`: the samples that such an
+    adaptation took at least. An exponent is then a lower bound, if the length is one at which more
+    samples mean a larger exponent.
+
+    **Returns:** for each of `power` and `log`: `values`, one per seed, their `mean` and its 95%
+    `interval`, NaN for fewer than two; and `linear`. A value is NaN with fewer than three lengths of
+    positive cost, and where an adaptation did not end and gives no lower bound.
     """
     ratio = np.asarray(lengths, float) / first
     slope = lambda x, y: float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
+    def exponent(x: Float[np.ndarray, " lengths"], cost: Float[np.ndarray, " lengths"]) -> float:
+        counts = ~(cost <= 0)
+        x, cost = np.log(x[counts]), cost[counts]
+        open_ = np.isnan(cost)
+        if len(x) < 3 or (open_.any() and (budget is None or (x[open_] < x.mean()).any())):
+            return np.nan
+        return slope(np.exp(x), np.where(open_, budget, cost))
+
     def exponents(x: Float[np.ndarray, " lengths"]) -> dict[str, Any]:
-        good = [np.isfinite(c) & (c > 0) for c in samples.T]
-        pairs = zip(good, samples.T, strict=True)
-        values = np.array([slope(x[g], c[g]) if g.sum() > 2 else np.nan for g, c in pairs])
+        values = np.array([exponent(x, cost) for cost in samples.T])
         known = values[np.isfinite(values)]
         mean = Mean.of(known) if len(known) > 1 else Mean(np.nan, np.nan, np.nan)
         return {"values": values.tolist(), "mean": mean.value, "interval": mean.interval}
