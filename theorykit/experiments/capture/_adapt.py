@@ -101,8 +101,8 @@ def growth(
     samples mean a larger exponent.
 
     **Returns:** for each of `power` and `log`: `values`, one per seed, their `mean` and its 95%
-    `interval`, NaN for fewer than two; and `linear`. A value is NaN with fewer than three lengths of
-    positive cost, and where an adaptation did not end and gives no lower bound.
+    `interval`, NaN for fewer than two; and `linear`. A value is NaN with fewer than three lengths
+    of positive cost, and where an adaptation did not end and gives no lower bound.
     """
     ratio = np.asarray(lengths, float) / first
     slope = lambda x, y: float(np.polyfit(np.log(x), np.log(y), 1)[0])
@@ -113,7 +113,7 @@ def growth(
         open_ = np.isnan(cost)
         if len(x) < 3 or (open_.any() and (budget is None or (x[open_] < x.mean()).any())):
             return np.nan
-        return slope(np.exp(x), np.where(open_, budget, cost))
+        return slope(np.exp(x), np.where(open_, budget or np.nan, cost))
 
     def exponents(x: Float[np.ndarray, " lengths"]) -> dict[str, Any]:
         values = np.array([exponent(x, cost) for cost in samples.T])
