@@ -52,12 +52,10 @@ def rational_grams(
                     return None
                 rows = [r for r in map(factorised, exact) if r is not None]
                 if len(rows) == len(exact):
-                    pairs = zip(kept, rows, strict=True)
-                    return [((b.basis, r), k) for (b, k), r in pairs]
-        smaller = [(_face(b, g), k) for (b, k), g in zip(kept, grams, strict=True)]
-        if any(b is None for b, _ in smaller):
-            return None
-        faces = [(b, k) for b, k in smaller if b is not None]
+                    made = zip(kept, rows, strict=True)
+                    return [((b.basis, r), k) for (b, k), r in made]
+        pairs = zip(kept, grams, strict=True)
+        faces = [(face, k) for (b, k), g in pairs if (face := _face(b, g)) is not None]
         if sum(len(b.basis) for b, _ in faces) == sum(len(b.basis) for b, _ in kept):
             return None
         kept = faces
