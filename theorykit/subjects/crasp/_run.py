@@ -44,6 +44,10 @@ BLOCK = 2**16
 unless one string is longer."""
 
 
+NO_SYMBOL = -1
+"""What stands before a string, and behind a shorter one: the place of no symbol."""
+
+
 class _Machine(abc.ABC):
     """Core operations at positions 0 ... n, or at one of them, on arrays of numpy or of JAX."""
 
@@ -172,7 +176,7 @@ class _Whole(_Machine):
         """Return one Boolean operation at the end of each string."""
         shape = (len(x) + 1, x.shape[1])
         i = np.arange(shape[0])[:, None]
-        x = np.concatenate([np.full((1, shape[1]), -1, x.dtype), x])
+        x = np.concatenate([np.full((1, shape[1]), NO_SYMBOL, x.dtype), x])
         at: dict[str, Any] = {}
         for d, done in zip(definitions, _last_uses(definitions, output), strict=True):
             value = self.value(d.name, d.expression, i, x, at)
@@ -208,7 +212,7 @@ def scan(
         state, at = machine.step(state, *now)
         return state, {name: at[name] for name in wanted}
 
-    x = jnp.concatenate([jnp.full((1, *x.shape[1:]), -1, x.dtype), x])
+    x = jnp.concatenate([jnp.full((1, *x.shape[1:]), NO_SYMBOL, x.dtype), x])
     return jax.lax.scan(step, machine.start, (jnp.arange(len(x)), x))[1]
 
 
@@ -264,9 +268,9 @@ def encode(alphabet: Sequence[str], string: Iterable[str]) -> list[int]:
 def pad(
     alphabet: Sequence[str], strings: Sequence[Sequence[str]]
 ) -> tuple[Int32[np.ndarray, "strings longest"], Int32[np.ndarray, " strings"]]:
-    """Return strings as symbols, padded with -1, and their lengths."""
+    """Return strings as symbols, padded with `NO_SYMBOL`, and their lengths."""
     lengths = np.array([len(s) for s in strings], np.int32)
-    x = np.full((len(strings), lengths.max(initial=0)), -1, np.int32)
+    x = np.full((len(strings), lengths.max(initial=0)), NO_SYMBOL, np.int32)
     x[np.arange(x.shape[1]) < lengths[:, None]] = _encoded(alphabet, strings)
     return x, lengths
 

@@ -36,11 +36,10 @@ def to_finite(transformer: Transformer, context: int) -> Transformer:
     if len(table) == 1 and table.any():
         table = np.concatenate([table, table])
     period = len(table)
-    wide = t.width + context + 3 * period + 2
-    heads = sum(len(layer.heads) for layer in t.layers) + (period + 2 if table.any() else 0)
-    rows = 2 * sum(len(layer.b) for layer in t.layers) + 3 * (1 + heads) * wide
-    affordable("this transformer", rows * wide, MOST)
     space = _Space(t.width, context, period)
+    heads = sum(len(layer.heads) for layer in t.layers) + (period + 2 if table.any() else 0)
+    rows = 2 * sum(len(layer.b) for layer in t.layers) + 3 * (1 + heads) * space.width
+    affordable("this transformer", rows * space.width, MOST)
     layers = [] if not table.any() else [space.copying(t.precision), space.locating(table)]
     layers += [space.lifted(layer) for layer in t.layers]
     E = np.zeros((len(t.alphabet), space.width))

@@ -74,6 +74,10 @@ def test_padding_and_blocks_change_nothing(monkeypatch):
     assert p.accepts("(())") is True
     assert p.accepts(("(", ")", ")")) is False
     assert p.accepts([]).shape == (0,)
+    for strings, longest in ((["", ""], 0), (["", "("], 1), ([], 0)):
+        x, lengths = _run.pad(p.alphabet, strings)
+        assert x.shape == (len(strings), longest)
+        assert lengths.tolist() == [len(s) for s in strings]
 
 
 def test_every_shipped_program_prints_and_parses():

@@ -36,6 +36,24 @@ def test_mod_p_task_is_the_mean_at_every_prefix(x):
         assert outputs[n - 1] == Fraction(sum(seen), len(seen))
 
 
+@pytest.mark.parametrize(
+    ("made", "symbols", "encodings", "others"), [(SIMPLE, 3, 0, 2), (MEANS, 2, 3, 1)]
+)
+def test_the_coordinates_are_the_documented_ones_and_attention_reads_inputs_only(
+    made, symbols, encodings, others
+):
+    assert made.width == symbols + encodings + others
+    assert (made.E[:, :symbols] == np.eye(symbols)).all()
+    assert not made.E[:, symbols:].any()
+    (head,) = made.layers[0].heads
+    inputs = symbols + encodings
+    assert not head.K[:, inputs:].any()
+    assert not head.Q[:, inputs:].any()
+    assert not head.V[:, inputs:].any()
+    written = np.flatnonzero(head.V.any(1))
+    assert written.tolist() == [symbols if not encodings else made.width - 1]
+
+
 def test_a_margin_below_the_precision_is_no_hard_attention():
     layer = SIMPLE.layers[0]
     head = dataclasses.replace(layer.heads[0], K=layer.heads[0].K / 10)
