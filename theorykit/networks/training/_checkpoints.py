@@ -53,12 +53,16 @@ class Checkpoints(Folder):
             # In a thread of its own, where a Ctrl-C cannot break off Orbax half way.
             self._writer = ThreadPoolExecutor(1)
             self._writing: Future | None = None
+            checkpoints = self.path / "checkpoints"
+            checkpoints.mkdir(exist_ok=True)
             options = ocp.CheckpointManagerOptions(
-                max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
+                max_to_keep=2,
+                enable_async_checkpointing=False,
+                cleanup_tmp_directories=True,
+                create=False,
+                multiprocessing_options=_alone(ocp.options.MultiprocessingOptions),
             )
-            self._manager = ocp.CheckpointManager(
-                self.path / "checkpoints", options=options, item_names=("fit",)
-            )
+            self._manager = ocp.CheckpointManager(checkpoints, options=options, item_names=("fit",))
         except BaseException:
             super().close()
             raise
@@ -130,6 +134,15 @@ class Checkpoints(Folder):
             self._manager.close()
         finally:
             super().close()
+
+
+def _alone(options: Any) -> Any:
+    """Return options by which Orbax does not wait for other processes, which know of nothing."""
+    own = jax.process_index()
+    if jax.process_count() == 1:
+        return options()
+    name = f"process_{own}"
+    return options(primary_host=own, active_processes={own}, barrier_sync_key_prefix=name)
 
 
 class Shared:

@@ -1,7 +1,7 @@
 """Fits over a mesh of four devices: of one process, which keeps them, or of two, which compare.
 
-    python together.py FOLDER                     one process of four devices
-    python together.py FOLDER ADDRESS NUMBER      one of two processes of two devices
+python together.py FOLDER                     one process of four devices
+python together.py FOLDER ADDRESS NUMBER      one of two processes of two devices
 """
 
 import pickle
@@ -66,6 +66,7 @@ KEY = jax.dtypes.prng_key
 found = {}
 for name, options in FITS.items():
     import time
+
     print(time.ctime(), name, file=sys.stderr, flush=True)
     found[name] = numbers(small(**SHARED | options))
 print(time.ctime(), "done", file=sys.stderr, flush=True)
