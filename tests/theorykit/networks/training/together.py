@@ -85,7 +85,10 @@ found["kept"] = numbers(small(**KEPT))
 again = numbers(small(**KEPT))  # nothing is left to do
 for name, one in pickle.loads((FOLDER / "found").read_bytes()).items():
     for a, b in zip(found[name], one, strict=True):
-        assert np.array_equal(a, b, equal_nan=True), (name, a, b)
+        if name in ("data", "start"):  # four parts of a sum, in another order
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        else:
+            assert np.array_equal(a, b), name
 assert all(map(np.array_equal, again, found["kept"]))
 
 # What goes wrong is one sentence in both.
