@@ -13,7 +13,7 @@ last. Of several processes that train together, the first one alone has the fold
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -189,12 +189,6 @@ class Shared:
         """Give the folder back, without a word to the others: it may be an error that ends all."""
         if is_first() and self._own is not None:
             self._own.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _another(name: str, was: Any, now: Any) -> str | None:

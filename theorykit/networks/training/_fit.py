@@ -124,7 +124,8 @@ def fit(
             start=None if state is None else state.parameters(),
             placement=placement,
         )
-        kept, facts = None, {}
+        kept: Checkpoints | Shared | None = None
+        facts: dict[str, Any] = {}
         if folder is not None or placement.several:
             facts = {
                 "steps": steps,
@@ -138,6 +139,6 @@ def fit(
         if placement.several:
             check_same({**facts, "folder": folder is not None, "seconds": seconds is not None})
         if folder is not None:
-            keep = Shared if placement.several else Checkpoints
-            kept = stack.enter_context(keep(folder, facts))
+            kept = Shared(folder, facts) if placement.several else Checkpoints(folder, facts)
+            stack.callback(kept.close)
         return Run(program, numbers, steps, every, kept).to_the_end(progress, seconds)

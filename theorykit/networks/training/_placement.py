@@ -111,8 +111,10 @@ class Placement:
             return jax.device_put(a, where)
         if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
             data = self._put(jax.random.key_data(a), where)
-            return jax.random.wrap_key_data(data, impl=jax.random.key_impl(a))
+            impl: Any = jax.random.key_impl(a)
+            return jax.random.wrap_key_data(data, impl=impl)
         # Each process has all of it: `check_same` has seen to that, so none has to ask the others.
+        assert where is not None
         held = np.asarray(a)
         return jax.make_array_from_callback(held.shape, where, lambda part: held[part])
 

@@ -23,7 +23,8 @@ def is_first() -> bool:
 
 def agreed(make: Callable[[], Made]) -> Made:
     """Return what the first process makes, or raise in all of them what it raises there."""
-    said, raised = b"", None
+    said = b""
+    raised: Exception | None = None
     if is_first():
         try:
             said = pickle.dumps((True, make()))
