@@ -1,17 +1,19 @@
 """Gram matrices on disk: time and memory against the number of inputs.
 
-    python benchmarks/tiles.py [--inputs 2500 5000 10000 20000] [--draws 32] [--folder DIR]
+    python benchmarks/tiles.py [--inputs 1250 2500 5000 10000] [--draws 32] [--folder DIR]
 
 Each number of inputs has a process of its own, which writes the NNGP of one-layer softmax attention
 in tiles (`kernels.gram(..., store=)`), standard errors included, and then solves a ridge regression
 from them by conjugate gradients. `peak_mib` is the most memory that the process held at any time,
 the libraries included, and `base_mib` what it held before. `exponent` is the least-squares slope of
-the logarithms; of the memory, that of `peak_mib` as it is. 20,000 inputs are a matrix of 1.6 GB of
-float32; it is to run in 2 GiB (`fits`).
+the logarithms, with the least and the largest slope between neighbours in brackets; `grown_mib` is
+`peak_mib` less `base_mib`. 20,000 inputs are a matrix of 1.6 GB of float32; it is to run in 2 GiB
+(`fits`). `load` is how many processes wanted a core in the last minute, at the start and the end.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -22,6 +24,8 @@ from typing import Any
 
 import numpy as np
 from _timing import report
+
+from theorykit.common import exponents
 
 LIMIT = 2048  # MiB
 
@@ -55,20 +59,21 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
         base_mib=base,
         gram_peak_mib=between,
         peak_mib=peak(),
+        grown_mib=peak() - base,
         disk_mib=sum(p.stat().st_size for p in Path(at.folder).rglob("*") if p.is_file()) / 2**20,
         residual=found.residual,
         condition=float(found.condition),
     )
 
 
-def exponent(rows: list[dict[str, Any]], name: str) -> float:
-    n, values = ([row[which] for row in rows] for which in ("inputs", name))
-    return float(np.polyfit(np.log(n), np.log(values), 1)[0])
+def exponent(rows: list[dict[str, Any]], name: str) -> str:
+    """Return the exponent of a column in the number of inputs, and its spread."""
+    return str(exponents.exact(*([row[which] for row in rows] for which in ("inputs", name))))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, nargs="+", default=[2500, 5000, 10000, 20000])
+    parser.add_argument("--inputs", type=int, nargs="+", default=[1250, 2500, 5000, 10000])
     parser.add_argument("--tokens", type=int, default=16)
     parser.add_argument("--features", type=int, default=8)
     parser.add_argument("--draws", type=int, default=32)
@@ -79,7 +84,7 @@ def main() -> None:
     if at.alone:
         print(json.dumps(one(at)))
         return
-    rows = []
+    rows, load = [], [os.getloadavg()[0]]
     for n in at.inputs:
         with tempfile.TemporaryDirectory(dir=at.folder) as folder:
             options = [f"--{name}={getattr(at, name)}" for name in ("tokens", "features", "draws")]
@@ -88,10 +93,12 @@ def main() -> None:
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows.append(json.loads(done.stdout))
         print(json.dumps(rows[-1]), file=sys.stderr)
-    names = ("gram_seconds", "solve_seconds", "peak_mib", "disk_mib")
+    names = ("gram_seconds", "solve_seconds", "peak_mib", "grown_mib", "disk_mib")
     fits = {row["inputs"]: row["peak_mib"] < LIMIT for row in rows}
-    exponents = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
-    report("tiles", exponent=exponents, fits=fits, rows=rows, draws=at.draws, ridge=at.ridge)
+    found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
+    load.append(os.getloadavg()[0])
+    options = dict(draws=at.draws, ridge=at.ridge)
+    report("tiles", exponent=found, fits=fits, rows=rows, load=load, **options)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,12 @@ import numpy as np
 from jaxtyping import Float
 
 from theorykit.common.arguments import shown
-from theorykit.common.folders import Folder
+from theorykit.common.errors import explain
+from theorykit.common.folders import Folder, write_atomically, writing
 from theorykit.kernels import tiles
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.progress import bar
-from theorykit.kernels.tiles import Block, How, Set
+from theorykit.kernels.tiles import Block, How, Set, Step
 from theorykit.kernels.transformer import InfiniteTransformer
 
 HEADER, DONE = "gram.json", "done"
@@ -150,7 +151,7 @@ def computed(
     facts = _facts(network, how, inputs, key, run)
     work = tiles.steps(inputs.tiles)
     with Folder(path, (HEADER, facts), own=OWN, work=("kernel", "writing"), differs=_differs) as at:
-        done = _done(at.path / DONE)
+        done = _done(at.path, work, names, inputs.tile**2 * kind.itemsize)
         left = [k for k in range(len(work)) if k not in done]
         with _room(at.path, len(work), done):
             arrays = _arrays(at.path, names, inputs, kind)
@@ -210,13 +211,25 @@ def _content(inputs: Set) -> str:
     return found.hexdigest()[:16]
 
 
-def _done(log: Path) -> set[int]:
-    """Return the numbers of the steps whose tiles are all written; a half line is none."""
+def _done(path: Path, work: list[Step], names: tuple[str, ...], size: int) -> set[int]:
+    """Return the numbers of the steps whose tiles are all there, with `size` bytes each.
+
+    What the log says beside that is dropped: half a line, or a step whose tile was cut or lost.
+    """
+    log = path / DONE
     if not log.exists():
         return set()
-    whole = log.read_bytes().rpartition(b"\n")[0]
-    log.write_bytes(whole + b"\n" if whole else b"")
-    return {int(line) for line in whole.split()}
+
+    def there(k: int) -> bool:
+        files = [path / name / "c" / str(i) / str(j) for i, j in work[k].places for name in names]
+        return all(file.is_file() and file.stat().st_size == size for file in files)
+
+    lines = log.read_bytes().rpartition(b"\n")[0].split()
+    said = sorted({int(line) for line in lines if line.isdigit() and int(line) < len(work)})
+    done = [k for k in said if there(k)]
+    with writing(path):
+        write_atomically(log, "".join(f"{k}\n" for k in done))
+    return set(done)
 
 
 def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) -> dict[str, Any]:
@@ -228,12 +241,17 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
             'a store is written by zarr, which is not installed: pip install "theorykit[store]"'
         ) from None
 
-    group = zarr.open_group(str(path), mode="a")
     shape, chunks = (inputs.total,) * 2, (inputs.tile,) * 2
-    make = lambda name: group.create_array(
-        name, shape=shape, chunks=chunks, dtype=dtype, compressors=None, fill_value=np.nan
-    )
-    return {name: group[name] if name in group else make(name) for name in names}
+    try:
+        group = zarr.open_group(str(path), mode="a", zarr_format=3)
+        make = lambda name: group.create_array(
+            name, shape=shape, chunks=chunks, dtype=dtype, compressors=None, fill_value=np.nan
+        )
+        return {name: group[name] if name in group else make(name) for name in names}
+    except (ValueError, KeyError, TypeError) as error:  # what zarr says of a damaged header
+        raise ValueError(
+            f"{path} cannot be read as a zarr group ({explain(error)}); take a new folder"
+        ) from error
 
 
 def _free(path: Path) -> int:

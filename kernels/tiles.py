@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from theorykit.common.arguments import size
+from theorykit.common.errors import explain
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.inputs import computed, floating, known
 from theorykit.kernels.result import Kernel
@@ -51,15 +52,22 @@ class Set(NamedTuple):
     ) -> tuple[Float[np.ndarray, "inputs tokens features"], Bool[np.ndarray, "inputs tokens"]]:
         """Return inputs and their mask, short ones padded, zero where padded.
 
-        **Raises:** `ValueError` for an input without a real token, NaN or infinity at a real token.
+        **Raises:** `ValueError` for an input without a real token, NaN or infinity at a real token,
+        or inputs on a disk that cannot be read.
         """
         found, before = [], 0
         for part, mask in zip(self.parts, self.masks, strict=True):
             here = slice(max(start - before, 0), max(stop - before, 0))
             first = before + here.start
             before += part.shape[0]
-            x = np.asarray(part[here], computed(self.dtype))
-            real = np.ones(x.shape[:2], bool) if mask is None else np.asarray(mask[here])
+            try:
+                x = np.asarray(part[here], computed(self.dtype))
+                real = np.ones(x.shape[:2], bool) if mask is None else np.asarray(mask[here])
+            except Exception as error:  # whatever a damaged file makes its library say
+                last = first + here.stop - here.start
+                raise ValueError(
+                    f"inputs {first} to {last} cannot be read: {explain(error)}"
+                ) from error
             _check_values(x, real, first)
             short = self.tokens - x.shape[1]
             x = np.pad(np.where(real[..., None], x, 0), ((0, 0), (0, short), (0, 0)))
@@ -183,6 +191,14 @@ class Step(NamedTuple):
     j: int
     whole: bool
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The tiles that it computes, by their row and column of tiles."""
+        if not self.whole:
+            return [(self.i, self.j)]
+        own = [(self.i, self.i)]
+        return [*own, (self.i, self.j), (self.j, self.j)] if self.j > self.i else own
+
 
 def steps(tiles: int) -> list[Step]:
     """Return what makes the upper half of a matrix: pairs of tiles as wholes, then the others.
@@ -206,14 +222,9 @@ def computed_step(
     first, second = inputs.tile_at(step.i), inputs.tile_at(step.j)
     values = [np.asarray(v) for v in run(key, *first, *second, whole=step.whole)]
     head, rest = slice(n), slice(n, None)
-    if not step.whole:
-        places = [(step.i, step.j, head, head)]
-    else:
-        places = [(step.i, step.i, head, head)]
-        if step.j > step.i:
-            places += [(step.i, step.j, head, rest), (step.j, step.j, rest, rest)]
-    for i, j, down, across in places:
+    for i, j in step.places:
         at = inputs.bounds(i), inputs.bounds(j)
+        down, across = (rest if step.whole and k > step.i else head for k in (i, j))
         cut = [
             v[down, across][: at[0].stop - at[0].start, : at[1].stop - at[1].start] for v in values
         ]

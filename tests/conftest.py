@@ -11,6 +11,9 @@ import ast
 import dataclasses
 import functools
 import inspect
+import os
+import socket
+import subprocess
 import sys
 import typing
 from importlib.abc import MetaPathFinder
@@ -176,3 +179,31 @@ if is_bearable is not None:
 def shapes():
     """This module: pytest alone knows its name."""
     return sys.modules[__name__]
+
+
+@pytest.fixture
+def two_processes():
+    """Run a command twice at once, each time with two CPU devices, and return what both print.
+
+    It is given an address at which the two find each other, and its number, 0 or 1.
+    """
+    running = []
+
+    def run(command, timeout):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        flags = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count=2"
+        env = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+        pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        for number in ("0", "1"):
+            running.append(subprocess.Popen([*command, address, number], **pipes))
+        said = [process.communicate(timeout=timeout) for process in running]
+        for process, (_, error) in zip(running, said, strict=True):
+            assert process.returncode == 0, error
+        return [out for out, _ in said]
+
+    yield run
+    for process in running:
+        process.kill()
+        process.wait()

@@ -230,9 +230,9 @@ def _experiment(
     cache: Cache = True,
 ) -> int:
     """Train a paper's experiment again; without a name, list what there is."""
+    prepare(cache, jobs, on)  # before JAX is imported
     from theorykit import experiments
 
-    prepare(cache, jobs, on)
     out = report.console()
     if paper is None or name is None:
         out.print(report.experiments(experiments.experiments(paper)))

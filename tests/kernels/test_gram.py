@@ -164,6 +164,52 @@ def test_a_kill_costs_nothing(tmp_path):
     assert at == {p: p.stat().st_mtime_ns for p in at}
 
 
+@pytest.mark.parametrize("damage", ["cut", "empty", "lost", "log"])
+def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
+    make = lambda: gram(NET, X, tile=4, store=tmp_path / "k", **FEW)
+    before = np.asarray(make().nngp)
+    files = [tmp_path / "k" / "nngp" / "c" / at for at in ("0/0", "1/2")]
+    intact = tmp_path / "k" / "nngp" / "c" / "0" / "2"
+    was = intact.stat().st_mtime_ns
+    for file in files:
+        if damage == "lost":
+            file.unlink()
+        elif damage != "log":
+            file.write_bytes(file.read_bytes()[: 20 if damage == "cut" else 0])
+    if damage == "log":
+        (tmp_path / "k" / stored.DONE).write_bytes(b"0\n\xff\x00\n99\n3\n")
+    assert np.array_equal(make().nngp, before)
+    assert all(file.stat().st_size == intact.stat().st_size for file in files)
+    assert damage == "log" or intact.stat().st_mtime_ns == was
+
+
+def test_a_store_or_inputs_that_cannot_be_read(tmp_path):
+    make = lambda x=X, store="k": gram(NET, x, tile=4, store=tmp_path / store, **FEW)
+    make()
+    for file in ("nngp/zarr.json", "zarr.json"):
+        header = tmp_path / "k" / file
+        whole = header.read_bytes()
+        header.write_bytes(whole[:30])
+        with pytest.raises(ValueError, match=r"k cannot be read as a zarr group \(.*new folder"):
+            make()
+        header.write_bytes(whole)
+    (tmp_path / "file").write_text("")
+    for store in ("file", "file/k"):
+        with pytest.raises(ValueError, match=r"cannot be the folder of a kernel: "):
+            make(store=store)
+    zarr.create_array(str(tmp_path / "x"), data=X, chunks=(4, *X.shape[1:]))
+    lazy = lambda: zarr.open_array(str(tmp_path / "x"), mode="r")
+    make(lazy())
+    (tmp_path / "x" / "c" / "1" / "0" / "0").write_bytes(b"no")
+    with pytest.raises(ValueError, match="inputs 4 to 8 cannot be read: "):
+        make(lazy())
+    make()  # nothing was lost
+    np.save(tmp_path / "nan.npy", np.where(X[5, 1, 0] == X, np.nan, X))
+    with pytest.raises(ValueError, match="token 1 of input 5"):
+        make(np.load(tmp_path / "nan.npy", mmap_mode="r"), "other")
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_store_of_something_else(tmp_path):
     make = lambda network=NET, x=X, **options: gram(
         network, x, **FEW | dict(tile=6, store=tmp_path / "k") | options

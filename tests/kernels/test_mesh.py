@@ -1,11 +1,10 @@
 """Gram matrices over a mesh of devices, and over two processes: the numbers of one device."""
 
 import os
-import socket
 import subprocess
 import sys
 
-FLAGS = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count="
+FLAGS = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count=4"
 BEGIN = """
 import jax, numpy as np, pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
@@ -17,14 +16,11 @@ close = lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 """
 
 
-def environment(devices):
-    return os.environ | {"XLA_FLAGS": f"{FLAGS}{devices}", "JAX_PLATFORMS": "cpu"}
-
-
 def run(script):
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + script],
-        capture_output=True, text=True, timeout=400, env=environment(4),
+        env=os.environ | {"XLA_FLAGS": FLAGS, "JAX_PLATFORMS": "cpu"},
+        capture_output=True, text=True, timeout=400,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -103,23 +99,6 @@ print("same numbers")
 """
 
 
-def test_two_processes_of_two_devices():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    script = PROCESS.format(begin=BEGIN)
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, address, str(i)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(2),
-        )
-        for i in range(2)
-    ]  # fmt: skip
-    try:
-        said = [process.communicate(timeout=400) for process in both]
-    finally:
-        for process in both:
-            process.kill()
-    for process, (out, error) in zip(both, said, strict=True):
-        assert process.returncode == 0, error
-        assert "same numbers" in out
+def test_two_processes_of_two_devices(two_processes):
+    for said in two_processes([sys.executable, "-c", PROCESS.format(begin=BEGIN)], timeout=400):
+        assert "same numbers" in said

@@ -7,7 +7,7 @@
 
 A checkpoint holds the state of all seeds and the history up to it. It is written while the next
 chunk runs; a chunk that ends before the checkpoint before is written gets none, unless it is the
-last.
+last. Of several processes that train together, the first one alone has the folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,9 @@ import numpy as np
 from jaxtyping import Array, Shaped
 
 from theorykit.common.folders import Folder
+from theorykit.networks.training._history import History
 from theorykit.networks.training._state import State
+from theorykit.networks.training._together import agreed, is_first
 
 Saved = Shaped[Array | np.ndarray, "..."]
 
@@ -51,12 +53,16 @@ class Checkpoints(Folder):
             # In a thread of its own, where a Ctrl-C cannot break off Orbax half way.
             self._writer = ThreadPoolExecutor(1)
             self._writing: Future | None = None
+            checkpoints = self.path / "checkpoints"
+            checkpoints.mkdir(exist_ok=True)
             options = ocp.CheckpointManagerOptions(
-                max_to_keep=2, enable_async_checkpointing=False, cleanup_tmp_directories=True
+                max_to_keep=2,
+                enable_async_checkpointing=False,
+                cleanup_tmp_directories=True,
+                create=False,
+                multiprocessing_options=_alone(ocp.options.MultiprocessingOptions),
             )
-            self._manager = ocp.CheckpointManager(
-                self.path / "checkpoints", options=options, item_names=("fit",)
-            )
+            self._manager = ocp.CheckpointManager(checkpoints, options=options, item_names=("fit",))
         except BaseException:
             super().close()
             raise
@@ -116,6 +122,11 @@ class Checkpoints(Folder):
                     "and the same call goes on from the last one once there is room."
                 ) from error
 
+    def end(self, history: History) -> None:
+        """Finish, and write the history of a fit that is over."""
+        self.finish()
+        history.save(self.path / "history.json")
+
     def close(self) -> None:
         """Finish, and give the folder back."""
         try:
@@ -123,6 +134,61 @@ class Checkpoints(Folder):
             self._manager.close()
         finally:
             super().close()
+
+
+def _alone(options: Any) -> Any:
+    """Return options by which Orbax does not wait for other processes, which know of nothing."""
+    own = jax.process_index()
+    if jax.process_count() == 1:
+        return options()
+    name = f"process_{own}"
+    return options(primary_host=own, active_processes={own}, barrier_sync_key_prefix=name)
+
+
+class Shared:
+    """The folder of several processes: as `Checkpoints`, which the first of them has.
+
+    All of them call the same methods, and all raise what the first one raises.
+    """
+
+    def __init__(self, path: str | Path, config: Mapping[str, Any]):
+        self._own: Any = None
+
+        def opened() -> None:
+            self._own = Checkpoints(path, config)
+
+        agreed(opened)
+
+    def newest(self, like: State) -> tuple[int, State, list[Saved]] | None:
+        """Return what the first process has read."""
+
+        def read() -> tuple[int, list[np.ndarray], list[Saved]] | None:
+            found = self._own.newest(like)
+            return found and (found[0], _flatten(found[1]), found[2])
+
+        found = agreed(read)
+        return found and (found[0], _unflatten(found[1], like), found[2])
+
+    def busy(self) -> bool:
+        """Return whether a checkpoint is being written."""
+        return agreed(lambda: self._own.busy())
+
+    def save(self, step: int, state: State, history: Sequence[Saved]) -> None:
+        """Begin to write a checkpoint."""
+        agreed(lambda: self._own.save(step, state, history))
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk."""
+        agreed(lambda: self._own.finish())
+
+    def end(self, history: History) -> None:
+        """Finish, and write the history of a fit that is over."""
+        agreed(lambda: self._own.end(history))
+
+    def close(self) -> None:
+        """Give the folder back, without a word to the others: it may be an error that ends all."""
+        if is_first() and self._own is not None:
+            self._own.close()
 
 
 def _another(name: str, was: Any, now: Any) -> str | None:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Key
 from theorykit.common import precision as precisions
 from theorykit.common.arguments import as_path, at_least_0, flag, shown, size
 from theorykit.networks.training import _checks
-from theorykit.networks.training._checkpoints import Checkpoints
+from theorykit.networks.training._checkpoints import Checkpoints, Shared
 from theorykit.networks.training._on_data import OnData
 from theorykit.networks.training._on_task import OnTask
 from theorykit.networks.training._placement import Placement
@@ -25,6 +25,7 @@ from theorykit.networks.training._result import Fit
 from theorykit.networks.training._run import Run
 from theorykit.networks.training._state import State
 from theorykit.networks.training._step import check_optimizer
+from theorykit.networks.training._together import check_same
 
 
 def fit(
@@ -69,7 +70,15 @@ def fit(
       all seeds have stopped.
     - `start`: an earlier fit, or its state: its networks are trained on, with a fresh optimizer.
     - `train`: `"all"`, `"readout"` (the last layer), or a function of a parameter's path.
-    - `mesh`: devices with axes "data", over which batches are split, and "seed".
+    - `mesh`: devices with axes "data", over which batches are split, and "seed". Under
+      `jax.distributed` they may be those of all processes, each of which makes the same call:
+
+          jax.distributed.initialize()
+          devices = np.array(jax.devices()).reshape(-1, 1)
+          fit(make, problem, optimizer, mesh=jax.sharding.Mesh(devices, ("data", "seed")))
+
+      Each has the whole fit then, on a device of its own. The first one alone reads and writes the
+      folder, and says how far training is.
     - `precision`: of matrix products that state none: "highest" (the full precision of their
       dtype), "high" or "default"; None: what JAX is set to, which is the backend's default unless
       you set it (TensorFloat-32 on a GPU, bfloat16 on a TPU).
@@ -115,8 +124,9 @@ def fit(
             start=None if state is None else state.parameters(),
             placement=placement,
         )
-        kept = None
-        if folder is not None:
+        kept: Checkpoints | Shared | None = None
+        facts: dict[str, Any] = {}
+        if folder is not None or placement.several:
             facts = {
                 "steps": steps,
                 "every": every,
@@ -126,5 +136,9 @@ def fit(
                 "config": dict(config or {}),
                 **program.describe(),
             }
-            kept = stack.enter_context(Checkpoints(folder, facts))
+        if placement.several:
+            check_same({**facts, "folder": folder is not None, "seconds": seconds is not None})
+        if folder is not None:
+            kept = Shared(folder, facts) if placement.several else Checkpoints(folder, facts)
+            stack.callback(kept.close)
         return Run(program, numbers, steps, every, kept).to_the_end(progress, seconds)

@@ -1,9 +1,12 @@
-"""Where arrays live: on one device, or spread over a mesh."""
+"""Where arrays live: on one device, or spread over a mesh, which several processes may share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Shaped
 
@@ -27,6 +30,12 @@ class Placement:
             raise ValueError(f'a mesh has the axes "data" and "seed", got {self.mesh.axis_names}.')
         # A mesh made with explicit axes would ask for a sharding of every operation.
         object.__setattr__(self, "mesh", Mesh(self.mesh.devices, self.mesh.axis_names))
+        own, there = jax.process_index(), {d.process_index for d in self.mesh.devices.flat}
+        if there not in ({own}, set(range(jax.process_count()))):
+            raise ValueError(
+                f"the mesh has devices of the processes {sorted(there)}; it has those of process "
+                f"{own} alone, which this is, or of all {jax.process_count()}."
+            )
 
     def check(self, seeds: int, batches: dict[str, int]) -> None:
         """Raise a `ValueError` unless seeds and batches divide over the devices."""
@@ -48,6 +57,11 @@ class Placement:
         return None if self.mesh is None else dict(self.mesh.shape)
 
     @property
+    def several(self) -> bool:
+        """Whether the mesh has devices of other processes, which then do the same as this one."""
+        return self.mesh is not None and self.mesh.is_multi_process
+
+    @property
     def seed_axis(self) -> str | None:
         """The name that `jax.vmap` over seeds takes as `spmd_axis_name`."""
         return None if self.mesh is None else "seed"
@@ -58,7 +72,8 @@ class Placement:
 
     def put_seeds(self, tree: Any) -> Any:
         """Put arrays with an entry for each seed on the devices of the seeds."""
-        return jax.device_put(tree, self.along("seed"))
+        where = self.along("seed")
+        return jax.tree.map(lambda a: self._put(a, where), tree)
 
     def put_data(self, tree: Any, seed_axis: int | None) -> Any:
         """Put data on the devices: by seed if each has its own, else by example where they divide.
@@ -70,13 +85,38 @@ class Placement:
         if seed_axis == 0:
             return self.put_seeds(tree)
         by_example = lambda a: self.along("data") if self._divides(a) else self.along()
-        return jax.tree.map(lambda a: jax.device_put(a, by_example(a)), tree)
+        return jax.tree.map(lambda a: self._put(a, by_example(a)), tree)
+
+    def copier(self, like: Any) -> Callable[[Any], Any]:
+        """Return a compiled function that copies arrays like these.
+
+        They stay where they are; those of several processes come whole to each of them, on its
+        first device.
+        """
+        where = self.along() if self.several else None
+        copy = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree), out_shardings=where)
+        run = copy.lower(like).compile()
+        if not self.several:
+            return run
+        return lambda tree: jax.tree.map(lambda a: a.addressable_data(0), run(tree))
 
     def split(self, examples: Shaped[Array, "examples ..."]) -> Shaped[Array, "examples ..."]:
         """Spread traced examples over the devices of "data", where they divide."""
         if self.mesh is None or not self._divides(examples):
             return examples
         return jax.lax.with_sharding_constraint(examples, self.along("data"))
+
+    def _put(self, a: Any, where: NamedSharding | None) -> Array:
+        if not self.several:
+            return jax.device_put(a, where)
+        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+            data = self._put(jax.random.key_data(a), where)
+            impl: Any = jax.random.key_impl(a)
+            return jax.random.wrap_key_data(data, impl=impl)
+        # Each process has all of it: `check_same` has seen to that, so none has to ask the others.
+        assert where is not None
+        held = np.asarray(a)
+        return jax.make_array_from_callback(held.shape, where, lambda part: held[part])
 
     def _divides(self, array: Array) -> bool:
         return self.mesh is not None and len(array) % self.mesh.shape["data"] == 0

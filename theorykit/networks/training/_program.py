@@ -81,12 +81,13 @@ class Program:
     def first(self) -> State:
         """Return the state before the first step."""
         made = jax.jit(self._first, out_shardings=self.placement.along("seed"))
-        lowered = made.lower(self.keys[:, 0], self.start)
+        start = None if self.start is None else self.placement.put_seeds(self.start)
+        lowered = made.lower(self.keys[:, 0], start)
         # A CPU optimises the random numbers of every weight for seconds, to draw them once.
         cheap: dict[str, str | bool] = {}
         if platform() == "cpu":
             cheap["xla_backend_optimization_level"] = "0"
-        return lowered.compile(cheap)(self.keys[:, 0], self.start)
+        return lowered.compile(cheap)(self.keys[:, 0], start)
 
     def compile(self, state: State) -> Train:
         """Return the compiled chunk: state, first step, number of steps -> state, metrics.

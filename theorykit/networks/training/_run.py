@@ -7,18 +7,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
 from theorykit.common.precision import in_force
-from theorykit.networks.training._checkpoints import Checkpoints
+from theorykit.networks.training._checkpoints import Checkpoints, Shared
 from theorykit.networks.training._chunk import Metrics
 from theorykit.networks.training._history import History
 from theorykit.networks.training._program import Program, Train
 from theorykit.networks.training._progress import Report
 from theorykit.networks.training._result import Diverged, Fit, Paused, Seconds
 from theorykit.networks.training._state import State
+from theorykit.networks.training._together import agreed, is_first
 
 
 class Sent(NamedTuple):
@@ -50,9 +50,10 @@ class Run:
         seeds: list[int],
         steps: int,
         every: int,
-        kept: Checkpoints | None,
+        kept: Checkpoints | Shared | None,
     ):
         self.program, self.seeds, self.kept = program, seeds, kept
+        self._several, self._copier = program.placement.several, program.placement.copier
         self.steps, self.every = steps, every
         self.ends: list[int] = []
         self.rows: dict[str, list[np.ndarray]] = {
@@ -61,6 +62,8 @@ class Run:
         self.total = self.inside = self.compiling = 0.0
         self.state: Any = None  # a State, from the first step on
         self.sent = 0  # steps that were sent off
+        self._look: Callable[[Any], Any]
+        self._copy: Callable[[Any], Any]
         if kept is not None and (found := kept.newest(program.shapes)) is not None:
             self.sent, state, past = found
             self.state = program.placement.put_seeds(state)
@@ -76,18 +79,20 @@ class Run:
         begun = time.perf_counter()
         if self.state is None:
             self.state = self.program.first()
-        over = self._over(self.sent, np.asarray(self.state.stopped_at))
+        self._look = self._copier(_marks(self.state))
+        over = self._over(self.sent, np.asarray(self._look(_marks(self.state))[0]))
         if not over:
             train = self.program.compile(self.state)
-            copy = jax.jit(lambda state: jax.tree.map(jnp.copy, state)).lower(self.state).compile()
+            if self.kept is not None:
+                self._copy = self._copier(self.state)
             jax.block_until_ready(self.state)
             self.compiling = time.perf_counter() - begun
             begun = time.perf_counter()
-            with Report(progress, self.steps, self.sent) as report:
-                self._loop(train, copy, report, begun, seconds)
+            shown = progress and (is_first() or not self._several)
+            with Report(shown, self.steps, self.sent) as report:
+                self._loop(train, report, begun, seconds)
         if self.kept is not None:
-            self.kept.finish()
-            self.history().save(self.kept.path / "history.json")
+            self.kept.end(self.history())
         self.total = 0.0 if over else time.perf_counter() - begun
         return self.result()
 
@@ -100,14 +105,17 @@ class Run:
     def result(self) -> Fit:
         """Return everything so far."""
         seconds = Seconds(self.total, self.inside, self.compiling)
-        return Fit(self.history(), self.state, seconds, self.program.graph, in_force())
+        state = self._copier(self.state)(self.state) if self._several else self.state
+        return Fit(self.history(), state, seconds, self.program.graph, in_force())
+
+    def _decided(self, decision: bool) -> bool:
+        """Return what this process decides, or the first one for all that train together."""
+        return agreed(lambda: decision) if self._several else decision
 
     def _over(self, step: int, stopped_at: np.ndarray) -> bool:
         return step >= self.steps or bool((stopped_at >= 0).all())
 
-    def _loop(
-        self, train: Train, copy: Callable, report: Report, begun: float, seconds: float | None
-    ) -> None:
+    def _loop(self, train: Train, report: Report, begun: float, seconds: float | None) -> None:
         late = False
         # The next chunk waits on the device while the host looks at the last one's metrics.
         waiting: deque[Sent] = deque()
@@ -116,12 +124,12 @@ class Run:
         try:
             while waiting or (self.sent < self.steps and not late):
                 while self.sent < self.steps and len(waiting) < 2 and not late:
-                    waiting.append(self._send(train, copy, watcher))
+                    waiting.append(self._send(train, watcher))
                 chunk = waiting.popleft()
                 ready = chunk.ready.result()
                 self.inside += ready - max(chunk.at, ended)
                 ended = ready
-                late = late or (seconds is not None and ready - begun >= seconds)
+                late = late or (seconds is not None and self._decided(ready - begun >= seconds))
                 if self._take_in(chunk, report, begun, last=late and not waiting):
                     return
             if self.sent < self.steps and self.kept is not None:
@@ -130,7 +138,7 @@ class Run:
         finally:
             watcher.shutdown(wait=False, cancel_futures=True)
 
-    def _send(self, train: Train, copy: Callable, watcher: ThreadPoolExecutor) -> Sent:
+    def _send(self, train: Train, watcher: ThreadPoolExecutor) -> Sent:
         """Give the device the next chunk, without waiting for it."""
         at, count = time.perf_counter(), min(self.every, self.steps - self.sent)
         self.state, metrics = train(self.state, self.sent, count)
@@ -139,9 +147,8 @@ class Run:
             at,
             self.sent,
             metrics,
-            jnp.copy(self.state.stopped_at),
-            jnp.copy(self.state.diverged_at),
-            None if self.kept is None else copy(self.state),
+            *self._look(_marks(self.state)),
+            None if self.kept is None else self._copy(self.state),
             watcher.submit(_when_ready, metrics),
         )
 
@@ -174,6 +181,10 @@ class Run:
             f"the loss or a parameter is not finite after step {diverged[first]} of seed "
             f"{self.seeds[first]}{also}; .fit holds what was trained until then."
         )
+
+
+def _marks(state: State) -> tuple[Array, Array]:
+    return state.stopped_at, state.diverged_at
 
 
 def _when_ready(arrays: Any) -> float:

@@ -1,0 +1,61 @@
+"""Several processes that train together: what the first one finds out, all of them know.
+
+All processes have to call these functions, in the same order.
+"""
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+from theorykit.common.folders import difference
+
+Made = TypeVar("Made")
+
+
+def is_first() -> bool:
+    """Return whether this is the process that reads, writes and decides for all."""
+    return jax.process_index() == 0
+
+
+def agreed(make: Callable[[], Made]) -> Made:
+    """Return what the first process makes, or raise in all of them what it raises there."""
+    said = b""
+    raised: Exception | None = None
+    if is_first():
+        try:
+            said = pickle.dumps((True, make()))
+        except Exception as error:
+            raised = error
+            said = pickle.dumps((False, error))
+    length = _sent(np.frombuffer(np.int64(len(said)).tobytes(), np.uint8))
+    size = int(np.frombuffer(length, np.int64)[0])
+    returned, value = pickle.loads(
+        _sent(np.frombuffer(said, np.uint8) if said else np.zeros(size, np.uint8))
+    )
+    if not returned:
+        raise value if raised is None else raised
+    return value
+
+
+def check_same(arguments: Mapping[str, Any]) -> None:
+    """Raise a `ValueError` in all processes unless all were called alike."""
+    found = difference(agreed(lambda: arguments), arguments)
+    others = np.asarray(multihost_utils.process_allgather(np.array([found is not None])))
+    if not others.any():
+        return
+    here = f"process {jax.process_index()} of {jax.process_count()}"
+    if found is None:
+        said = f"process {int(others.ravel().argmax())} calls fit with other arguments than {here}"
+    else:
+        name, first, own = found
+        said = f"{here} calls fit with {name} {own}, the first one with {name} {first}"
+    raise ValueError(f"{said}; all processes of a mesh give the same arguments.")
+
+
+def _sent(data: np.ndarray) -> bytes:
+    """Return the bytes of the first process, of which all know how many there are."""
+    return np.asarray(multihost_utils.broadcast_one_to_all(data)).astype(np.uint8).tobytes()
