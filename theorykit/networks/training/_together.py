@@ -30,7 +30,7 @@ def agreed(make: Callable[[], Made]) -> Made:
             said = pickle.dumps((True, make()))
         except Exception as error:
             raised = error
-            said = pickle.dumps((False, error))
+            said = pickle.dumps((False, _portable(error)))
     length = _sent(np.frombuffer(np.int64(len(said)).tobytes(), np.uint8))
     size = int(np.frombuffer(length, np.int64)[0])
     returned, value = pickle.loads(
@@ -39,6 +39,15 @@ def agreed(make: Callable[[], Made]) -> Made:
     if not returned:
         raise value if raised is None else raised
     return value
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that the other processes can read: some do not survive pickling."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def check_same(arguments: Mapping[str, Any]) -> None:
