@@ -61,7 +61,7 @@ PLANS: dict[str, dict[str, Adaptation]] = {
         ),
     },
     "spp": on_graphs(ShortestPath(ties="all"), (12, 14, 16), 3_000),
-    "mincut": on_graphs(MinCut(), (10, 12, 14), 2_500),
+    "mincut": on_graphs(MinCut(), (9, 10, 11, 12), 2_500),
 }  # fmt: skip
 """Each experiment's plans, small and as printed."""
 
