@@ -109,11 +109,11 @@ def watched(roots):
 
 
 def tests(job):
-    """Run tests; stop at the first that fails, unless they are to be watched."""
+    """Run tests; stop at the first that fails, unless a fault is what they are not run with."""
     import pytest
 
     watch = Watch(job.get("roots", ()))
-    first = [] if job.get("roots") else ["-x"]
+    first = ["-x"] if job.get("fault") else []
     quiet = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
     code = pytest.main([*quiet, *first, *job["tests"]], plugins=[watch])
     return {"tests": watch.tests, "code": int(code)}

@@ -84,8 +84,27 @@ def test_other():
     assert {f.what for f in found} == {"tests/test_other.py::test_other"}
 
 
+def test_a_test_that_cannot_be_watched_is_asked_all_the_same(toy):
+    (toy / "tests" / "test_code.py").write_text("""
+import sys
+from toy import code
+
+def test_with_a_profiler_of_its_own():
+    assert sys.getprofile() is None
+    assert code.unseen(1) == 2
+
+def test_that_fails():
+    assert code.doubled(1) == 3
+""")
+    asked = audit(["toy.code.unseen"], folder=toy / "audit", tests=toy / "tests")
+    assert {f.what for f in asked.found} == {"tests/test_code.py::test_with_a_profiler_of_its_own"}
+    [problem] = asked.problems
+    assert "test_that_fails" in problem
+    assert "profiler" not in problem
+
+
 def test_what_tests_notice_and_what_nothing_does(toy, monkeypatch):
-    monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 4.0)
+    monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 8.0)
     asked = dict(folder=toy / "audit", tests=toy / "tests")
     found = audit(["toy.*"], **asked)
     by = {(f.fault.function, f.fault.change): (f.by, f.what) for f in found.found}

@@ -360,3 +360,16 @@ def test_a_module_or_a_package_stands_for_what_it_declares(tmp_path, monkeypatch
     assert [r.verdict for r in verify(one)] == ["holds"]
     with pytest.raises(ValueError, match="json declares no claim"):
         select(importlib.import_module("json"))
+
+
+def test_an_id_that_is_misspelt_is_looked_for_among_those_of_the_file_first(tmp_path):
+    file = tmp_path / "my_claims.py"
+    file.write_text(
+        "from theorykit import claim\n"
+        "from theorykit.checks import exhaustive\n"
+        '@claim("limits.abc")\n'
+        "def c():\n"
+        "    return exhaustive(predicate=lambda n: n < 2, universe=range(2))\n"
+    )
+    with pytest.raises(ValueError, match=r"Did you mean limits\.abc\?"):
+        one("limits.abd", [file])

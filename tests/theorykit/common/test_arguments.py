@@ -1,15 +1,20 @@
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from theorykit.common.arguments import (
+    approximately,
     as_alphabet,
     as_floating,
     as_rng,
     integers,
     members,
+    number,
     reals,
     seed_numbers,
+    whole,
 )
 
 
@@ -39,6 +44,19 @@ def test_members_of_a_list(given):
         (lambda: reals("x", [[1], [2, 3]]), "x is an array of real numbers, got [[1], [2, 3]]."),
         (lambda: reals("x", 10**30), "real numbers, got 1000000000000000000000000000000."),
         (lambda: reals("x", 1j), "real numbers, got 1j."),
+        (lambda: whole("n", 0), "n is a whole number of at least 1, got 0."),
+        (lambda: whole("n", 2, 3), "n is a whole number of at least 3, got 2."),
+        (lambda: whole("n", 6, 3, 5), "n is a whole number from 3 to 5, got 6."),
+        (lambda: whole("n", 1.5), "got 1.5."),
+        (lambda: whole("n", True), "got True."),
+        (lambda: whole("n", "3"), "got '3'."),
+        (lambda: whole("n", math.inf), "got inf."),
+        (lambda: number("x", True, "a number", bool), "x is a number, got True."),
+        (lambda: number("x", [1.0], "a number", bool), "x is a number, got [1.0]."),
+        (lambda: number("x", np.ones(1), "a number", bool), "x is a number, got array([1.])."),
+        (lambda: number("x", "1", "a number", bool), "x is a number, got '1'."),
+        (lambda: number("x", math.nan, "a number", bool), "x is a number, got nan."),
+        (lambda: number("x", 1.0, "below 1", lambda v: v < 1), "x is below 1, got 1.0."),
         (lambda: integers("x", [0.5]), "x is an array of integers, got [0.5]."),
         (lambda: integers("x", [True]), "integers, got [True]."),
         (lambda: integers("x", np.array([2**63], np.uint64)), "integers, got array([922337203"),
@@ -59,6 +77,21 @@ def test_what_is_refused(call, says):
     with pytest.raises(ValueError, match=r"\.$") as error:
         call()
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize("given", [3, 3.0, np.int8(3), np.array(3), jnp.array(3)])
+def test_a_whole_number_within_its_bounds(given):
+    assert whole("n", given, 3, 3) == 3
+    assert type(whole("n", given)) is int
+    assert number("n", given, "3", lambda v: v == 3) == 3.0
+
+
+@pytest.mark.parametrize("power", [6, 7, 30, 299, 301, 3000])
+def test_large_numbers_in_a_few_digits(power):
+    assert approximately(10**power) == f"1.0e{power}"
+    assert approximately(36 * 10 ** (power - 1)) == f"3.6e{power}"
+    assert approximately(10 ** (power + 1) - 1) == f"9.9e{power}"
+    assert approximately(999_999) == "999,999"
 
 
 def test_dtypes_by_name_and_by_default():
