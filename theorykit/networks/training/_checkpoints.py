@@ -162,9 +162,9 @@ class Shared:
     def newest(self, like: State) -> tuple[int, State, list[Saved]] | None:
         """Return what the first process has read."""
 
-        def read() -> tuple[int, list[np.ndarray], list[Saved]] | None:
+        def read() -> tuple[int, list[Saved], list[Saved]] | None:
             found = self._own.newest(like)
-            return found and (found[0], _flatten(found[1]), found[2])
+            return found and (found[0], list(_flatten(found[1])), found[2])
 
         found = agreed(read)
         return found and (found[0], _unflatten(found[1], like), found[2])

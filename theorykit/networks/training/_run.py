@@ -143,11 +143,13 @@ class Run:
         at, count = time.perf_counter(), min(self.every, self.steps - self.sent)
         self.state, metrics = train(self.state, self.sent, count)
         self.sent += count
+        stopped_at, diverged_at = self._look(_marks(self.state))
         return Sent(
             at,
             self.sent,
             metrics,
-            *self._look(_marks(self.state)),
+            stopped_at,
+            diverged_at,
             None if self.kept is None else self._copy(self.state),
             watcher.submit(_when_ready, metrics),
         )
