@@ -164,7 +164,10 @@ class Shared:
 
         def read() -> tuple[int, list[Saved], list[Saved]] | None:
             found = self._own.newest(like)
-            return found and (found[0], list(_flatten(found[1])), found[2])
+            if found is None:
+                return None
+            step, state, history = found
+            return step, [*_flatten(state)], history
 
         found = agreed(read)
         return found and (found[0], _unflatten(found[1], like), found[2])
