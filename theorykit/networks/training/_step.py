@@ -10,6 +10,7 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from theorykit.common.arguments import function, shown
+from theorykit.common.precision import promoting
 
 
 def gradient_step(
@@ -40,7 +41,7 @@ def gradient_step(
         return found
 
     value, slope = jax.value_and_grad(scalar)(weights)
-    update = optax.with_extra_args_support(optimizer).update
+    update = promoting(optax.with_extra_args_support(optimizer).update)  # Adam's promotes
     moves, memory = update(slope, memory, weights, value=value, grad=slope, value_fn=scalar)
     return value, optax.apply_updates(weights, moves), memory
 
