@@ -30,14 +30,14 @@ from theorykit.export._reals import Real, number, real, said, sides, variables
 from theorykit.export._reasons import Argument
 from theorykit.export._terms import NotExportable
 
-MOST_WORK = 20 * certify.MOST_WORK
-"""What the proof may cost once more."""
-
 HEADS = {"exp": "exp", "sqrt": "sqrt", "abs": "Rabs", "log": "ln"}
 """Letters that are functions of one number, and their names in Rocq."""
 
 STEPS = "a proof with steps that are not written"
 POSITIVE = 2
+
+MOST_TEXT = 300_000
+"""Characters of a proof; Rocq takes about a minute for a tenth of them."""
 
 ARITHMETIC: dict[str, Callable[..., Quotient]] = {
     "+": operator.add,
@@ -116,14 +116,17 @@ def _ends(letter: Letter, name: str) -> Iterator[str]:
         yield f"{name} <= {number(Fraction(high))[0]}"
 
 
-def theorem(check: Any, statement: Statement, of: str, false: bool = False) -> str:
+def theorem(
+    check: Any, statement: Statement, of: str, work: certify.Work, false: bool = False
+) -> str:
     """Return the theorem that a claim holds for all values, and its proof.
 
-    **Arguments:** `of`, what its name ends with; `false`: it does not hold, and Rocq is to refuse it.
+    **Arguments:** `of`, what its name ends with; `work`, what the proof may cost; `false`: the
+    claim does not hold, and Rocq is to refuse it.
 
     **Raises:** `NotExportable` for what is not proved, or has no script.
     """
-    return _Theorem(statement, isinstance(check, identity), of, false).text()
+    return _Theorem(statement, isinstance(check, identity), of, false).text(work)
 
 
 class _Theorem:
@@ -151,16 +154,17 @@ class _Theorem:
         """Return an argument that says nothing yet."""
         return Argument(ring, self.letters, self.s.bound)
 
-    def text(self) -> str:
+    def text(self, work: certify.Work) -> str:
         """Return it with its proof."""
         s = self.s
         try:
-            work = certify.Work(MOST_WORK)
             found = certify.over_cases(self.evaluate, s.leaves, self.judge, s.totals, work)
         except NotCertifiable as error:
             raise NotExportable(f"its proof is not written for Rocq: {error}", STEPS) from None
         if not found:
             raise NotExportable(f"it is not proved as Rocq would read it: {found.why}", STEPS)
+        if sum(len(g.text) for c in found.tree for g in c.goals) > MOST_TEXT:  # type: ignore[attr-defined]
+            raise NotExportable("its proof is too long for Rocq.", "a proof that is too long")
         at = " ".join(s.bound)
         lhs, rhs = f"lhs{self.of} {at}".strip(), f"rhs{self.of} {at}".strip()
         if self.same:
@@ -431,10 +435,10 @@ class _Case:
             proved.append(name)
         if len(proved) == 1:
             to.say(f"exact {proved[0]}.")
-        elif theorem.same:
-            to.say("repeat (apply entry; [assumption | ]); reflexivity.")
         else:
-            to.say("repeat (apply Forall2_cons; [assumption | ]); apply Forall2_nil.")
+            step, end = ("entry", "reflexivity") if theorem.same else (
+                "Forall2_cons", "apply Forall2_nil")  # fmt: skip
+            to.say("".join(f"apply {step}; [exact {name} | ]. " for name in proved) + f"{end}.")
 
     def least(self, goal: AtLeast) -> str:
         """Return the hypothesis that the numerator of a gap is not negative."""
@@ -501,8 +505,14 @@ def _by_square(case: _Case, x: Real, q: Quotient) -> str:
 
 def _by_cases(case: _Case, x: Real, q: Quotient) -> str:
     """A maximum or minimum: one of its entries, or a letter that is defined as one."""
-    i = case.ring.only(q.num) if x.op == "Rmax" else case.ring.only(-q.num)
+    sign = 1 if x.op == "Rmax" else -1
+    i = case.ring.only(sign * q.num)
     known = i is not None and case.ring.made.get(i, ("",))[0] == "max"
+    for y in () if known else _flattened(x):
+        gap = ((q - case.values[y]) * sign).cancelled()
+        if not gap.den and not gap.num.is_constant():
+            case.theorem.name(case.ring, gap)
+            case.to.sure(case.ring.reduced(gap.num))
     return f"{f'rewrite {case.to.names[i].upper()}. ' if known else ''}by_max."
 
 
@@ -654,7 +664,7 @@ def _split(to: Argument, cases: Sequence[Sequence[tuple[Any, str]]]) -> str:
         raise NotExportable("cases of equality are not written for Rocq.")
     said = [[f"0 {signs[sign]} {to.text(p)}" for p, sign in case] for case in cases]
     whole = " \\/ ".join("(" + " /\\ ".join(case) + ")" for case in said)
-    patterns = ["[" + " ".join("?" * len(c)) + "]" if len(c) > 1 else "?" for c in cases]
+    patterns = ["(" + " & ".join("?" * len(c)) + ")" if len(c) > 1 else "?" for c in cases]
     if len(cases) == 2 and len(cases[0]) == 1:
         first = cases[0][0][1] == ">"
         decide = "Rlt_or_le 0" if first else "Rle_or_lt 0"

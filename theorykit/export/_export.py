@@ -72,7 +72,11 @@ def _controlled(check: Any, trial: Any) -> Any:
     if false is None:
         raise NotExportable("it has no control.")
     found = false.proof_alone(trial)
-    if found.verdict == Verdict.holds and found.evidence == Evidence.certified:
+    if (
+        found is not None
+        and found.evidence == Evidence.certified
+        and (found.verdict == Verdict.holds)
+    ):
         raise NotExportable("its control is true where the claim is proved, and false elsewhere.",
                             "a control that is true where the claim is proved")  # fmt: skip
     return false

@@ -10,6 +10,9 @@ from theorykit.export._terms import NotExportable
 
 DEEP = 8
 
+PRODUCT = {False: ("Rmult_le_pos", "nonneg"), True: ("Rmult_lt_0_compat", "positive")}
+"""The lemma on products, and the tactic for a factor: at least zero, and positive."""
+
 
 def fraction(c: Any) -> Fraction:
     """Return one of flint's rational numbers as Python's."""
@@ -109,11 +112,12 @@ class Argument:
         scale = fraction(p.leading_coefficient()) / fraction(reason.of.leading_coefficient())
         sign = "<" if strict else "<="
         name = self.fresh("K")
-        lemma = "Rmult_lt_0_compat" if strict else "Rmult_le_pos"
+        lemma, least = PRODUCT[strict]
+        whole = f"({number(scale)[0]}) * ({self.text(reason.of)})"
         self.say(
             f"assert ({name} : 0 {sign} {self.text(p)}).\n"
-            f"{{ replace ({self.text(p)}) with (({number(scale)[0]}) * ({self.text(reason.of)})) "
-            f"by by_field. apply {lemma}; [lra | exact {given}]. }}"
+            f"{{ replace ({self.text(p)}) with ({whole}) by by_field. "
+            f"apply {lemma}; [{least} | exact {given}]. }}"
         )
         self._known[key] = name
         return name
@@ -168,14 +172,14 @@ def _factors(to: Argument, reason: Reason, strict: bool) -> str:
         else:
             signed.append(f"({to.text(f)}) ^ {e}")
             proofs.append(f"(even_power _ {e} eq_refl)")
-    lemma = "Rmult_lt_0_compat" if strict else "Rmult_le_pos"
+    lemma, least = PRODUCT[strict]
     product, proof = signed[0], proofs[0]
     for more, why in zip(signed[1:], proofs[1:], strict=True):
         product, proof = f"{product} * {more}", f"({lemma} _ _ {proof} {why})"
     whole = f"({number(fraction(scale))[0]}) * ({product})"
     return (
         f"replace ({to.text(p)}) with ({whole}) by {to.by_field(p)}. "
-        f"apply {lemma}; [lra | exact {proof}]."
+        f"apply {lemma}; [{least} | exact {proof}]."
     )
 
 
@@ -261,7 +265,7 @@ def _root(to: Argument, reason: Reason, strict: bool) -> str:
     gap = squared if reason.rule == "without" else -squared
     sign = "_strictly" if strict else ""
     more = to.scaled(gap, second, strict)
-    equal = to.by_field(a, b, ring.gens[i], gap)
+    equal = f"rewrite {to.squares[i]}; {to.by_field(a, b, gap)}"
     if reason.rule == "without":
         one = to.scaled(a, first)
         inside = f"({to.text(a)}) * ({to.text(a)}) - ({to.text(b)}) * ({to.text(b)}) * ({s} * {s})"

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from theorykit.certify import NotCertifiable, Program, ball
+from theorykit.certify import MOST_WORK, NotCertifiable, Program, Work, ball
 from theorykit.checks import identity, inequality, on_box
 from theorykit.export._everywhere import stated, theorem
 from theorykit.export._lemmas import LEMMAS
@@ -163,10 +163,11 @@ def by_steps(check: Any, trial: Any, called: str) -> Part:
     settings = check.proof.settings(check.over) if check.proof else check.over.settings()
     bodies: list[str] = []
     theorems: list[str] = []
+    work = Work((20 if check.proof else 2) * MOST_WORK)
     for sizes, of in zip(settings, _at(settings), strict=True):
         try:
             it = stated(check, sizes, trial, TAKEN)
-            proved = theorem(check, it, of, trial.is_control)
+            proved = theorem(check, it, of, work, trial.is_control)
         except NotExportable:
             if check.proof or not theorems:
                 raise
