@@ -103,7 +103,6 @@ def test_of_several_entries_the_one_that_fails_is_stated(claims):
         ),
         ("built", "it is a construction without a proof"),
         ("unproved", "it is not proved; its evidence is searched. Not proved for x in"),
-        ("squares", "it is proved for all values by signs and squares, which are not written"),
         ("rounds", "it is not proved; its evidence is exhaustive. Not certified:"),
     ],
 )
