@@ -5,9 +5,9 @@ of polynomials, `integral` a Gaussian expectation; each answer carries a proven 
 Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
 other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 
-A proof for all values can be followed step by step (`theorykit.export` does): `over_cases` proves each
-case by `same` or `below`, in the letters of a `Ring`; `exp`, `absolute` and others make values in
-them, and a `Reason` says why a polynomial is not negative.
+A proof for all values can be followed step by step (`theorykit.export` does): `over_cases` proves
+each case by `same` or `below`, in the letters of a `Ring`; `exp`, `absolute` and others make values
+in them, and a `Reason` says why a polynomial is not negative.
 """
 
 from theorykit.certify._compare import absolute, largest

@@ -25,7 +25,7 @@ from theorykit.certify._everywhere import (
 from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
-from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
+from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
 from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
@@ -165,7 +165,9 @@ def _known_of_exponentials(ring: Ring) -> None:
         monomials = [ring.show(ring.context.from_dict({m: 1})) for m in fact.of.monoms()]
         if all(f"exp {m}" in ring.units or m == "1" for m in monomials) and len(monomials) < 5:
             up = of.exp(Quotient(ring, fact.of)) - 1
-            ring.fact(ring.reduced(up.cancelled().num), fact.strict)
+            p = ring.reduced(up.cancelled().num)
+            ring.fact(p, fact.strict)
+            ring.raised[str(primitive(p)[0])] = fact.of
 
 
 def _with_effort(ring: Ring, p: Any) -> Reason | None:

@@ -35,8 +35,8 @@ class Reason:
     """Why a polynomial is not negative: by a rule, which `how` says in words, from `parts`.
 
     **Fields:** `of`, the polynomial; `rule`, the rule's name; `squares`, pairs (c, q) with c a
-    product that is not negative, so that the sum of c q^2 is `multiplier` times `of`; of a multiple, what the first is taken times; `strict`,
-    whether it is positive.
+    product that is not negative, so that the sum of c q^2 is `multiplier` times `of` (of a
+    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive.
     """
 
     of: Any

@@ -317,6 +317,7 @@ class _Case:
         self.ring, self.theorem = ring, theorem
         self.values = theorem.values
         self.to = theorem.argument(ring)
+        self.to.by_exponential = self.raised
         self._done: set[int] = set()
         self.equations: dict[Real, str] = {}
         for q in self.values.values():
@@ -405,6 +406,26 @@ class _Case:
         for more in sums[1:]:
             joined = f"{joined} + {more}"
         return joined, " * ".join(products), proof, whole, about
+
+    def raised(self, to: Argument, reason: Reason, strict: bool) -> str:
+        """Return the tactic for a fact that is the exponential of another."""
+        ring, p = self.ring, reason.of
+        fact = ring.raised[str(p)] if str(p) in ring.raised else ring.raised[str(-p)]
+        exponent, product, proof, value, about = self.power(Quotient(ring, fact))
+        more = (value - 1).cancelled()
+        num = ring.reduced(more.num)
+        self.about(more)
+        lemma, sign = ("raised_strictly", "<") if strict else ("raised", "<=")
+        given = to.sure(fact, strict)
+        name, equal = to.fresh("K"), to.by_field(num, *about)
+        to.say(
+            f"assert ({name} : 0 {sign} {to.text(num)}).\n"
+            f"{{ apply ({lemma} ({to.text(fact)}) ({product}) _ ({to.denominator(more)})); [\n"
+            f"  apply (exp_is _ ({exponent}) ({product})); "
+            f"[simpl INR; {equal} | exact {proof} | reflexivity]\n"
+            f"  | exact {given} | {equal} | positive]. }}"
+        )
+        return f"clear - {name}; lra."
 
     def finish(self, goals: Sequence[Any]) -> None:
         """Say that the sides are the same, or in order, entry by entry."""

@@ -107,6 +107,18 @@ Proof.
   apply exp_increasing in G. rewrite exp_0 in G. lra.
 Qed.
 
+Lemma raised (f e n d : R) : exp f = e -> 0 <= f -> e - 1 = n / d -> 0 < d -> 0 <= n.
+Proof.
+  intros <- F E D. replace n with ((exp f - 1) * d) by (rewrite E; field; lra).
+  apply Rmult_le_pos; [| lra]. pose proof (exp_ineq1_le f). lra.
+Qed.
+
+Lemma raised_strictly (f e n d : R) : exp f = e -> 0 < f -> e - 1 = n / d -> 0 < d -> 0 < n.
+Proof.
+  intros <- F E D. replace n with ((exp f - 1) * d) by (rewrite E; field; lra).
+  apply Rmult_lt_0_compat; [| exact D]. pose proof (exp_ineq1_le f). lra.
+Qed.
+
 Lemma entry (a b : R) (l m : list R) : a = b -> l = m -> a :: l = b :: m.
 Proof. intros -> ->. reflexivity. Qed.
 

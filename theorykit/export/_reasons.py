@@ -19,16 +19,22 @@ def fraction(c: Any) -> Fraction:
     return Fraction(int(c.p), int(c.q)) if hasattr(c, "p") else Fraction(int(c))
 
 
+Rule = Callable[["Argument", Reason, bool], str]
+"""Takes the proof so far, a reason, and whether it is a strict one; returns a tactic."""
+
+
 class Argument:
     """The proof of one case, line by line.
 
-    **Fields:** `names`, of the letters; `squares`, hypotheses on the squares of letters, by letter.
+    **Fields:** `names`, of the letters; `squares`, hypotheses on the squares of letters, by letter;
+    `by_exponential`, the rule for a fact that is the exponential of another.
     """
 
     def __init__(self, ring: Ring, names: Mapping[int, str], taken: Sequence[str]):
         self.ring, self.names, self.taken = ring, names, set(taken)
         self.lines: list[str] = []
         self.squares: dict[int, str] = {}
+        self.by_exponential: Rule | None = None
         self._known: dict[tuple[str, bool], str] = {}
         self._count = 0
 
@@ -139,14 +145,14 @@ class Argument:
         return name
 
 
-Rule = Callable[[Argument, Reason, bool], str]
-
-
 def _terms(to: Argument, reason: Reason, strict: bool) -> str:
     return "positive." if strict else "nonneg."
 
 
 def _given(to: Argument, reason: Reason, strict: bool) -> str:
+    raised = {str(reason.of), str(-reason.of)} & set(to.ring.raised)
+    if raised and to.by_exponential:
+        return to.by_exponential(to, reason, strict)
     return "first [assumption | lra | nra]."
 
 
