@@ -195,7 +195,7 @@ def real(value: Any) -> Real:
         return Real("infinity", value=float(value))
     if isinstance(value, float | np.floating) and np.isnan(value):
         raise NotCertifiable("a side has NaN for a constant.")
-    if isinstance(value, bool | int | float | Fraction | np.number | np.bool_):
+    if isinstance(value, bool | int | float | Fraction | np.integer | np.floating | np.bool_):
         plain = value if isinstance(value, int | Fraction) else float(value)
         return Real("number", value=Fraction(plain))
     raise NotCertifiable(f"{value!r} is not written as an exact real number.")
