@@ -7,7 +7,7 @@ something decides what they are. Each case is proved by exact arithmetic, or the
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -33,7 +33,7 @@ from theorykit.certify._ring import (
     rational,
     shortened,
 )
-from theorykit.certify._signs import certain, factored, open_factors
+from theorykit.certify._signs import Reason, certain, factored, open_factors
 from theorykit.common.arguments import function, instance, shown
 
 MOST_CASES = 200
@@ -56,21 +56,62 @@ class Everywhere:
     """What came of it. It is true if it is proved.
 
     **Fields:** `proved`; `lines`, the proof: for each case its conditions, and for each entry its
-    normal form, or why the right side is at least the left; `cases`, how many; `why`, what is
-    missing where it is not proved.
+    normal form, or why the right side is at least the left; `cases`, those that have a point;
+    `tree`, all of them; `why`, what is missing where it is not proved.
     """
 
     proved: bool
     lines: tuple[str, ...] = ()
     cases: int = 0
     why: str = ""
+    tree: tuple["Case", ...] = ()
 
     def __bool__(self) -> bool:
         return self.proved
 
 
-Judge = Callable[[Ring, Sequence[Quotient], Sequence[Quotient]], list[str]]
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One case of a proof.
+
+    **Fields:** `path`, the splits that lead to it, and which of their cases it is in; `goals`, what
+    the judge returned; `empty`, for a case without a point: why the negative of one of its
+    conditions is positive.
+    """
+
+    path: tuple[tuple[Split, int], ...]
+    goals: tuple["Goal", ...] = ()
+    empty: Reason | None = None
+
+    @property
+    def facts(self) -> tuple[Relation, ...]:
+        """What is given in it."""
+        return tuple(fact for split, k in self.path for fact in split.cases[k])
+
+
+class Goal(Protocol):
+    """One entry of both sides, proved."""
+
+    def lines(self, ring: Ring) -> list[str]:
+        """Return the proof, in words and polynomials."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Same:
+    """Both sides are `of`."""
+
+    of: Quotient
+
+    def lines(self, ring: Ring) -> list[str]:
+        """Return the proof: the normal form."""
+        return [f"both are {shortened(self.of.key)}"]
+
+
+Judge = Callable[[Ring, Sequence[Quotient], Sequence[Quotient]], Sequence[Goal]]
 """Proves one case of both sides and returns the proof; raises `Open` or `Split` otherwise."""
+
+Evaluate = Callable[[Ring, Sequence[np.ndarray]], tuple[Sequence[Any], Sequence[Any]]]
+"""Returns the entries of both sides, from the arguments in the numbers of a ring."""
 
 
 class Open(NotCertifiable):
@@ -99,30 +140,45 @@ def identical(
     """
     function("identity", identity, SIDES)
     instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
-    return over_cases(identity, shapes, _same, totals, work)
+    leaves = as_leaves(shapes)
+    return over_cases(as_program(identity, leaves), leaves, same, totals, work)
 
 
-def over_cases(
-    sides: Callable[..., tuple[Any, Any]],
-    shapes: Mapping[str, Any],
-    judge: Judge,
-    totals: Sequence[Sequence[Letter]] = (),
-    work: Work | None = None,
-) -> Everywhere:
-    """Run both sides and judge them, case by case."""
-    leaves = {name: _array(name, given) for name, given in shapes.items()}
-    work = Work() if work is None else work
+def as_leaves(shapes: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arguments as arrays of letters and numbers."""
+    return {name: _array(name, given) for name, given in shapes.items()}
+
+
+def as_program(sides: Callable[..., tuple[Any, Any]], leaves: Mapping[str, np.ndarray]) -> Evaluate:
+    """Return what runs both sides on numbers of a ring."""
     named = lambda *xs: sides(**dict(zip(leaves, xs, strict=True)))
     like = [
         jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
         for a in leaves.values()
     ]
     program = Program.trace(lambda *xs: _rows(named(*xs)), like)
+
+    def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
+        left, right = program.run(Machine(field=field_of(ring)), values)
+        return list(left.flat), list(right.flat)
+
+    return evaluate
+
+
+def over_cases(
+    evaluate: Evaluate,
+    leaves: Mapping[str, np.ndarray],
+    judge: Judge,
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Evaluate both sides and judge them, case by case."""
+    work = Work() if work is None else work
     units: dict[str, Any] = {}
     letters = LETTERS
     for _ in range(12):
         try:
-            return _Cases(program, leaves, totals, units, work, letters).run(judge)
+            return _Cases(evaluate, leaves, totals, units, work, letters).run(judge)
         except Finer:
             continue
         except Crowded:
@@ -139,14 +195,14 @@ class _Cases:
 
     def __init__(
         self,
-        program: Program,
+        evaluate: Evaluate,
         leaves: Mapping[str, np.ndarray],
         totals: Sequence[Sequence[Letter]],
         units: dict[str, Any],
         work: Work,
         letters: int,
     ):
-        self.program, self.totals = program, totals
+        self.evaluate, self.totals = evaluate, totals
         self.letters: list[Letter] = []
         names = []
         for name, array in leaves.items():
@@ -164,30 +220,33 @@ class _Cases:
 
         **Raises:** `Open`, `Spent` or another `NotCertifiable`.
         """
-        stack: list[tuple[Relation, ...]] = [()]
+        stack: list[tuple[tuple[Split, int], ...]] = [()]
+        tree: list[Case] = []
         lines: list[str] = []
-        looked = proved = 0
+        looked = 0
         while stack:
-            facts = stack.pop()
+            case = Case(stack.pop())
             looked += 1
             if looked > MOST_CASES:
                 raise Spent(f"it falls into more than {MOST_CASES} cases.")
-            values = self.begin(facts)
-            if values is None:
+            values = self.begin(case.facts)
+            if isinstance(values, Reason):
+                tree.append(dataclasses.replace(case, empty=values))
                 continue
             try:
-                left, right = self.program.run(Machine(field=field_of(self.ring)), values)
-                found = judge(self.ring, list(left.flat), list(right.flat))
+                goals = judge(self.ring, *self.evaluate(self.ring, values))
             except Split as split:
-                stack += [(*facts, *case) for case in reversed(split.cases)]
+                stack += [(*case.path, (split, k)) for k in reversed(range(len(split.cases)))]
                 continue
-            proved += 1
-            said = ", ".join(f"{self.ring.show(p)} {sign} 0" for p, sign in facts)
-            lines += ([f"where {said}:"] if said else []) + found
-        return Everywhere(True, tuple(lines), proved)
+            tree.append(dataclasses.replace(case, goals=tuple(goals)))
+            said = ", ".join(f"{self.ring.show(p)} {sign} 0" for p, sign in case.facts)
+            lines += [f"where {said}:"] if said else []
+            lines += [line for goal in goals for line in goal.lines(self.ring)]
+        proved = sum(case.empty is None for case in tree)
+        return Everywhere(True, tuple(lines), proved, tree=tuple(tree))
 
-    def begin(self, facts: Sequence[Relation]) -> list[np.ndarray] | None:
-        """Return the arguments in this case, None if it has no point."""
+    def begin(self, facts: Sequence[Relation]) -> list[np.ndarray] | Reason:
+        """Return the arguments in this case, or why it has no point."""
         ring = self.ring
         ring.begin({i: _sign(letter) for i, letter in enumerate(self.letters)})
         replaced: dict[int, Any] = {}
@@ -203,7 +262,7 @@ class _Cases:
             p = put(p)
             if p.is_constant():
                 if not p.is_zero():
-                    return None
+                    return Reason(p, "number", "a number other than zero")
                 continue
             _, factors = factored(ring, p)
             if len(factors) == 1:
@@ -234,11 +293,11 @@ class _Cases:
             if relation != "==":
                 ring.fact(put(p), strict=relation == ">")
                 if put(p).is_constant() and not certain(ring, put(p), relation == ">"):
-                    return None
-        if facts and any(
-            certain(ring, -fact.of, strict=not fact.strict) for fact in list(ring.facts.values())
-        ):
-            return None
+                    return Reason(p, "number", "a number below zero, or zero where it is not")
+        for fact in list(ring.facts.values()) if facts else ():
+            against = certain(ring, -fact.of, strict=not fact.strict)
+            if against:
+                return against
         made = []
         for array in self.leaves.values():
             if array.dtype != object:
@@ -281,15 +340,16 @@ def letters(shape: tuple[int, ...], **known: Any) -> np.ndarray:
     return made
 
 
-def _same(ring: Ring, left: Sequence[Quotient], right: Sequence[Quotient]) -> list[str]:
-    lines = []
+def same(ring: Ring, left: Sequence[Quotient], right: Sequence[Quotient]) -> list[Same]:
+    """Prove that both sides are the same in one case."""
+    goals = []
     for a, b in zip(left, right, strict=True):
         gap = a - b
         if not gap.is_zero():
             split_on_choice(ring, [gap])
             raise Open(f"the sides differ by {shortened(gap.key)}.")
-        lines.append(f"both are {shortened(b.key)}")
-    return lines
+        goals.append(Same(b))
+    return goals
 
 
 def inside(ring: Ring, numbers: Sequence[Quotient]) -> Iterator[int]:

@@ -69,24 +69,28 @@ def _monomials(q: Quotient) -> list[tuple[fmpq, Quotient]]:
 
 def exp(q: Quotient) -> Quotient:
     """Return the exponential, a product over the terms."""
-    ring = q.ring
-    made = constant(ring, 1)
-    for c, m in _monomials(q):
-        made = made * _exp_term(ring, c, m)
+    made = constant(q.ring, 1)
+    for value, _, n in exponents(q):
+        made = made * value**n
     return made
 
 
-def _exp_term(ring: Ring, c: fmpq, m: Quotient) -> Quotient:
+def exponents(q: Quotient) -> list[tuple[Quotient, Quotient, int]]:
+    """Return triples (v, b, n) with q the sum of n b, and v = exp(b): what exp(q) is made of."""
+    return [_exponent(q.ring, c, m) for c, m in _monomials(q)]
+
+
+def _exponent(ring: Ring, c: fmpq, m: Quotient) -> tuple[Quotient, Quotient, int]:
     only = None if m.den else ring.only(m.num)
     if only is not None:
         kind, of = ring.made.get(only, ("", None))
         if kind == "log" and c.q == 1 and abs(c.p) <= MOST_POWER:
-            return Quotient(ring, of) ** int(c.p)
+            return Quotient(ring, of), m, int(c.p)
         if kind == "log" and c.q == 2 and abs(c.p) <= MOST_POWER:
-            return sqrt(Quotient(ring, of)) ** int(c.p)
+            return sqrt(Quotient(ring, of)), m / 2, int(c.p)
     unit = unit_of(ring, f"exp {m.key}", c)
     base = m * (c if unit is None else unit)
-    return letter(ring, "exp", base, POSITIVE) ** (1 if unit is None else int((c / unit).p))
+    return letter(ring, "exp", base, POSITIVE), base, 1 if unit is None else int((c / unit).p)
 
 
 def raised(x: Quotient, y: Any) -> Quotient:

@@ -5,6 +5,7 @@ exponential, which keeps the order; an eigenvalue by the quadratic form of its m
 absolute value by cases. With w = exp(x) a statement about softmax is one on the positive orthant.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,11 +13,19 @@ from typing import Any
 from flint import fmpq
 
 from theorykit.certify import _functions as of
-from theorykit.certify._everywhere import Everywhere, Letter, Open, over_cases, split_on_choice
+from theorykit.certify._everywhere import (
+    Everywhere,
+    Letter,
+    Open,
+    as_leaves,
+    as_program,
+    over_cases,
+    split_on_choice,
+)
 from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
-from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, shortened
+from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
 from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
@@ -42,11 +51,39 @@ def ordered(
     """
     function("inequality", inequality, SIDES)
     instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
-    return over_cases(inequality, shapes, _below, totals, work)
+    leaves = as_leaves(shapes)
+    return over_cases(as_program(inequality, leaves), leaves, below, totals, work)
 
 
-def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
-    lines: list[str] = []
+@dataclasses.dataclass(frozen=True)
+class AtLeast:
+    """A gap is not negative: `num`, its numerator, is not since `of` is not, by `by`, a `step`.
+
+    **Fields:** `gap`, rhs - lhs; `step`: "itself", where `of` is `num`; "exponential", where
+    exp(`times` `num`) - 1 has the numerator `of`; "form", where `num` is a quadratic form's.
+    """
+
+    gap: Quotient
+    num: Any
+    step: str
+    of: Any
+    by: Reason
+    times: int = 1
+
+    def lines(self, ring: Ring) -> list[str]:
+        """Return the proof."""
+        said = {
+            "itself": "",
+            "exponential": "since its exponential is at least 1:",
+            "form": "since for every v",
+        }[self.step]
+        head = [f"{shortened(ring.show(self.num))} >= 0, {said}"] if said else []
+        return [*head, *self.by.lines(ring.show, len(head))]
+
+
+def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast]:
+    """Prove that one side is at most the other in one case, entry by entry."""
+    goals: list[AtLeast] = []
     seen: set[str] = set()
     _known_of_exponentials(ring)
     for a, b in zip(left, right, strict=True):
@@ -58,24 +95,25 @@ def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
         if gap.code in seen:
             continue
         seen.add(gap.code)
-        for said, p in _goals(ring, gap):
+        num = ring.reduced(gap.cancelled().num)
+        for step, p, times in _goals(ring, num):
             found = certain(ring, p)
             if found is None:
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None:
                 raise Open(f"{shortened(ring.show(p))} >= 0 is not shown.")
-            lines += [*said, *found.lines(ring.show, 1 if said else 0)]
-    return lines
+            goals.append(AtLeast(gap, num, step, p, found, times))
+    return goals
 
 
-def _goals(ring: Ring, gap: Quotient) -> Iterator[tuple[list[str], Any]]:
-    """Yield polynomials, so that the gap is not negative if none of them is."""
-    num = ring.reduced(gap.cancelled().num)
+def _goals(ring: Ring, num: Any) -> Iterator[tuple[str, Any, int]]:
+    """Yield polynomials, so that the gap is not negative if none of them is, and how so."""
     kinds = {i: ring.made[i][0] for i in ring.used(num) if i in ring.made}
     for i, kind in kinds.items():
         if kind.startswith(("eigenvalue", "singular value")):
-            yield from _of_form(ring, num, i)
+            for q in _of_form(ring, num, i):
+                yield "form", q, 1
             return
     logs = [i for i, kind in kinds.items() if kind == "log"]
     slopes = [num.derivative(i) for i in logs]
@@ -86,15 +124,12 @@ def _goals(ring: Ring, gap: Quotient) -> Iterator[tuple[list[str], Any]]:
         except Doubt:
             pass
         else:
-            yield (
-                [f"{shortened(ring.show(num))} >= 0, since its exponential is at least 1:"],
-                (ring.reduced(up.cancelled().num)),
-            )
+            yield "exponential", ring.reduced(up.cancelled().num), whole
             return
-    yield [], num
+    yield "itself", num, 1
 
 
-def _of_form(ring: Ring, num: Any, i: int) -> Iterator[tuple[list[str], Any]]:
+def _of_form(ring: Ring, num: Any, i: int) -> Iterator[Any]:
     """Yield what makes a + b z >= 0, z being the largest or smallest eigenvalue of a matrix."""
     kind, entries = ring.made[i]
     n = math.isqrt(len(entries))
@@ -111,7 +146,6 @@ def _of_form(ring: Ring, num: Any, i: int) -> Iterator[tuple[list[str], Any]]:
         raise Open(f"{ring.names[i]} is neither the largest nor the smallest.")
     if not certain(ring, -slope if largest else slope):
         raise Open(f"the sign beside {ring.names[i]} is not the one that a form bounds.")
-    said = [f"{shortened(ring.show(num))} >= 0, since for every v"]
     if kind.startswith("eigenvalue"):
         forms = [a * whole + b * form(rows)]
     else:
@@ -122,7 +156,7 @@ def _of_form(ring: Ring, num: Any, i: int) -> Iterator[tuple[list[str], Any]]:
             images = [total([rows[j][k] * v[k] for k in range(n)]) for j in range(n)]
             forms.append(a * a * whole - b * b * total([y * y for y in images]))
     for q in forms:
-        yield said, ring.reduced(q.cancelled().num)
+        yield ring.reduced(q.cancelled().num)
 
 
 def _known_of_exponentials(ring: Ring) -> None:
@@ -131,7 +165,9 @@ def _known_of_exponentials(ring: Ring) -> None:
         monomials = [ring.show(ring.context.from_dict({m: 1})) for m in fact.of.monoms()]
         if all(f"exp {m}" in ring.units or m == "1" for m in monomials) and len(monomials) < 5:
             up = of.exp(Quotient(ring, fact.of)) - 1
-            ring.fact(ring.reduced(up.cancelled().num), fact.strict)
+            p = ring.reduced(up.cancelled().num)
+            ring.fact(p, fact.strict)
+            ring.raised[str(primitive(p)[0])] = fact.of
 
 
 def _with_effort(ring: Ring, p: Any) -> Reason | None:
@@ -149,7 +185,7 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
     for given in ([], facts) if facts else ([],):
         squares = by_program(ring, p, given)
         if squares:
-            return Reason(p, "a sum of squares", squares=squares)
+            return Reason(p, "squares", "a sum of squares", squares=squares)
     harder = lambda ring, q, strict, deep: (
         certain(ring, q, strict, deep) or (None if strict else _with_effort(ring, q))
     )
@@ -160,7 +196,7 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
     for times in [multiplier] * bool(letters) + [squared]:
         squares = by_program(ring, ring.times(p, times), [])
         if squares:
-            return Reason(p, "a sum of squares", squares=squares, multiplier=times)
+            return Reason(p, "squares", "a sum of squares", squares=squares, multiplier=times)
     return None
 
 
@@ -172,7 +208,7 @@ def _by_polya(ring: Ring, p: Any, multiplier: Any) -> Reason | None:
         made, power = ring.times(made, multiplier), ring.times(power, multiplier)
         if by_terms(ring, made, strict=False):
             how = f"the terms of ({ring.show(power)}) times it are not negative"
-            return Reason(p, how, multiplier=power)
+            return Reason(p, "multiplied", how, multiplier=power)
     return None
 
 

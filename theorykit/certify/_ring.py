@@ -100,7 +100,8 @@ class Ring:
     **Fields:** `signs`, a letter's sign; `facts`, by their text; `zeros`, polynomials that are
     zero; `squares`, of letters whose square is a polynomial in those before; `names`; `factors`,
     what denominators are products of; `made`, what each value of a function was made of, by its
-    letter; `units`, see `_functions.unit_of`.
+    letter; `units`, see `_functions.unit_of`;
+    `raised`, facts that are exponentials of others, by their text.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class Ring:
         self.facts: dict[str, Fact] = {}
         self.zeros: list[Any] = []
         self.proved: dict[tuple[str, bool], tuple[Any, int]] = {}
+        self.raised: dict[str, Any] = {}
 
     def spend(self, work: int) -> None:
         """Count work.

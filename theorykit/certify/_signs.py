@@ -32,13 +32,15 @@ Prove = Callable[[Ring, Any, bool, int], "Reason | None"]
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """Why a polynomial is not negative: `how`, in a sentence, by `parts`.
+    """Why a polynomial is not negative: by a rule, which `how` says in words, from `parts`.
 
-    **Fields:** `of`, the polynomial; `squares`, pairs (c, q) with c a product that is not negative,
-    so that the sum of c q^2 is `multiplier` times `of`; `strict`, whether it is positive.
+    **Fields:** `of`, the polynomial; `rule`, the rule's name; `squares`, pairs (c, q) with c a
+    product that is not negative, so that the sum of c q^2 is `multiplier` times `of` (of a
+    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive.
     """
 
     of: Any
+    rule: str
     how: str
     parts: tuple["Reason", ...] = ()
     squares: tuple[tuple[Any, Any], ...] = ()
@@ -117,7 +119,7 @@ def certain(
     unit, scale = primitive(p)
     if unit.is_constant():
         good = scale > 0 or (scale == 0 and not strict)
-        return Reason(p, "a number", strict=scale > 0) if good else None
+        return Reason(p, "number", "a number", strict=scale > 0) if good else None
     unit = unit if scale > 0 else -unit
     ring.spend(30 + len(unit))
     if quickly:
@@ -133,11 +135,11 @@ def certain(
 
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
     if by_terms(ring, p, strict):
-        return Reason(p, "its terms are not negative", strict=strict)
+        return Reason(p, "terms", "its terms are not negative", strict=strict)
     if len(p) < 2000:
         name = str(p)
         if name in ring.facts and ring.facts[name].strict >= strict:
-            return Reason(p, "given", strict=strict)
+            return Reason(p, "given", "given", strict=strict)
     return None
 
 
@@ -192,7 +194,7 @@ def _by_factors(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
     if scale <= 0:
         return None
     how = "a product of these, times squares"
-    return Reason(p, how, tuple(parts), strict=strict)
+    return Reason(p, "factors", how, tuple(parts), strict=strict)
 
 
 def _by_squares(ring: Ring, p: Any, strict: bool) -> Reason | None:
@@ -210,7 +212,7 @@ def _by_squares(ring: Ring, p: Any, strict: bool) -> Reason | None:
     if found is None:
         return None
     how = "a sum of squares" + (" and a positive term" if strict else "")
-    return Reason(p, how, squares=found, strict=strict)
+    return Reason(p, "squares", how, squares=found, strict=strict)
 
 
 def by_root(
@@ -236,20 +238,20 @@ def by_root(
         second = certain(ring, b, False, deep - 1)
         first = certain(ring, a, False, deep - 1) if second else prove(ring, a, False, deep - 1)
         if first and second and not strict:
-            return Reason(p, f"both parts beside {ring.names[i]}", (first, second))
+            return Reason(p, "both", f"both parts beside {ring.names[i]}", (first, second))
         if first and second and strict and certain(ring, a, True, deep - 1):
-            return Reason(p, "the first part is positive", (first, second), strict=True)
+            return Reason(p, "first", "the first part is positive", (first, second), strict=True)
         squared = ring.times(a, a) - ring.times(ring.times(b, b), r)
         if first:
             gap = prove(ring, squared, strict, deep - 1)
             if gap:
                 how = f"the part without {ring.names[i]} is not negative and has the larger square"
-                return Reason(p, how, (first, gap), strict=strict)
+                return Reason(p, "without", how, (first, gap), strict=strict)
         if second:
             gap = prove(ring, -squared, strict, deep - 1)
             if gap:
                 how = f"the part with {ring.names[i]} is not negative and has the larger square"
-                return Reason(p, how, (second, gap), strict=strict)
+                return Reason(p, "with", how, (second, gap), strict=strict)
     return None
 
 
@@ -272,16 +274,17 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
                 sign = term_sign(ring, over)
                 if sign is REAL:
                     continue
-                rest = p - ring.context.from_dict({over: fmpq(d) / c}) * f
+                times = ring.context.from_dict({over: fmpq(d) / c})
+                rest = p - times * f
                 if len(rest) > len(p) + 2:
                     continue
                 ring.spend(20 + len(p))
                 sure = strict and not (positive and sign is POSITIVE)
                 found = certain(ring, rest, sure, deep - 1)
                 if found:
-                    known = Reason(f, "given", strict=positive)
-                    return Reason(p, "a multiple of the first, and the second", (known, found),
-                                  strict=strict)  # fmt: skip
+                    known = Reason(f, "given", "given", strict=positive)
+                    how = "a multiple of the first, and the second"
+                    return Reason(p, "multiple", how, (known, found), (), times, strict)
     return None
 
 

@@ -6,6 +6,7 @@ from theorykit.checks._base import Trial as Trial
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
 from theorykit.checks._everywhere import everywhere as everywhere
+from theorykit.checks._everywhere import lettered as lettered
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
 from theorykit.checks._expectation import Expectation as expectation
 from theorykit.checks._experiment import OverSeeds as experiment
@@ -26,6 +27,7 @@ __all__ = [
     "experiment",
     "identity",
     "inequality",
+    "lettered",
     "on_box",
     "rate",
 ]

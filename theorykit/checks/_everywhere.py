@@ -137,14 +137,9 @@ def _at(sides: Sides, prove: Prove, work: Work) -> list[str]:
 
     **Raises:** `NotCertifiable` if there is none.
     """
-    if not sides.traceable:
-        raise NotCertifiable("the sides are not JAX functions.")
-    over = dataclasses.replace(
-        sides.over, arguments={k: _widened(d) for k, d in sides.over.arguments.items()}
-    )
-    wide = dataclasses.replace(sides, over=over)
+    wide, points = lettered(sides)
     lines: list[str] = []
-    for name, arguments, totals in members(sides.over, sides.sizes):
+    for name, arguments, totals in points:
         found = prove(lambda **point: wide.both(point), arguments, totals, work)
         if not found:
             raise NotCertifiable(found.why)
@@ -152,9 +147,21 @@ def _at(sides: Sides, prove: Prove, work: Work) -> list[str]:
     return lines
 
 
-def _widened(domain: Domain) -> Domain:
-    """Return a domain without the bound on its entries, so that more is shown."""
-    return PSD(domain.shape) if type(domain) is PSD else domain
+def lettered(
+    sides: Sides,
+) -> tuple[Sides, Iterator[tuple[str, dict[str, np.ndarray], list[list[Letter]]]]]:
+    """Return both sides as they are proved for all values, and their arguments as letters.
+
+    The bounds on the entries of a matrix are left out, so that more is shown.
+
+    **Raises:** `NotCertifiable` for sides that JAX cannot trace.
+    """
+    if not sides.traceable:
+        raise NotCertifiable("the sides are not JAX functions.")
+    wide = lambda domain: PSD(domain.shape) if type(domain) is PSD else domain
+    arguments = {k: wide(d) for k, d in sides.over.arguments.items()}
+    over = dataclasses.replace(sides.over, arguments=arguments)
+    return dataclasses.replace(sides, over=over), members(sides.over, sides.sizes)
 
 
 def members(

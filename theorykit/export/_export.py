@@ -1,5 +1,6 @@
 """A claim's proof as a file for Rocq."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from theorykit.common.folders import write_atomically
 from theorykit.export import _finite, _sides
 from theorykit.export._script import Part, Script, exporter_of, script
 from theorykit.export._terms import NotExportable
-from theorykit.results import Evidence, Scope, Verdict
+from theorykit.results import Evidence, Verdict
 
 
 def export(claim: str | Claim, *, control: bool = False) -> Script:
@@ -47,16 +48,10 @@ def _part(claim: Claim, control: bool) -> Part:
     if claim.expect == Verdict.holds or not hasattr(check, "proof"):
         exporter = exporter_of(check)
         if control:
-            return exporter(_controlled(check, trial), trial=trial)
+            false = _controlled(check, trial)
+            return exporter(false, trial=dataclasses.replace(trial, is_control=True))
         found = check.proof_alone(trial)
         if found is not None and found.evidence == Evidence.certified:
-            proved = found.certificate
-            unasked = hasattr(check, "proof") and check.proof is None
-            if unasked and proved is not None and proved.scope is Scope.part:
-                raise NotExportable(
-                    f"it is proved for {proved.where} only; name these sizes in its proof.",
-                    "proved at some sizes only",
-                )
             if found.verdict == Verdict.holds:
                 return exporter(check, trial=trial)
             if found.verdict == Verdict.refuted and not hasattr(check, "proof"):
@@ -77,7 +72,11 @@ def _controlled(check: Any, trial: Any) -> Any:
     if false is None:
         raise NotExportable("it has no control.")
     found = false.proof_alone(trial)
-    if found.verdict == Verdict.holds and found.evidence == Evidence.certified:
+    if (
+        found is not None
+        and found.evidence == Evidence.certified
+        and (found.verdict == Verdict.holds)
+    ):
         raise NotExportable("its control is true where the claim is proved, and false elsewhere.",
                             "a control that is true where the claim is proved")  # fmt: skip
     return false

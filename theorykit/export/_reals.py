@@ -171,6 +171,22 @@ def is_number(x: Real, n: int) -> bool:
     return x.op == "number" and x.value == n
 
 
+def is_polynomial(x: Real) -> bool:
+    """Whether an expression is a polynomial in its variables."""
+    seen: set[Real] = set()
+    stack = [x]
+    while stack:
+        y = stack.pop()
+        if y in seen:
+            continue
+        seen.add(y)
+        divides = y.op == "/" and y.args[1].op == "number"
+        if not divides and y.op not in ("+", "-", "*", "neg", "^", "number", "variable"):
+            return False
+        stack += y.args
+    return True
+
+
 def real(value: Any) -> Real:
     """Return a constant as the exact number that it is; expressions pass."""
     if isinstance(value, Real):
@@ -179,7 +195,7 @@ def real(value: Any) -> Real:
         return Real("infinity", value=float(value))
     if isinstance(value, float | np.floating) and np.isnan(value):
         raise NotCertifiable("a side has NaN for a constant.")
-    if isinstance(value, bool | int | float | Fraction | np.number | np.bool_):
+    if isinstance(value, bool | int | float | Fraction | np.integer | np.floating | np.bool_):
         plain = value if isinstance(value, int | Fraction) else float(value)
         return Real("number", value=Fraction(plain))
     raise NotCertifiable(f"{value!r} is not written as an exact real number.")

@@ -8,10 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from theorykit.certify import NotCertifiable, Program, ball
+from theorykit.certify import MOST_WORK, NotCertifiable, Program, Work, ball
 from theorykit.checks import identity, inequality, on_box
-from theorykit.export._reals import Real, definition, number, sides, variables
+from theorykit.export._everywhere import theorem
+from theorykit.export._lemmas import LEMMAS
+from theorykit.export._reals import Real, definition, is_polynomial, number, sides, variables
 from theorykit.export._script import Part, kind
+from theorykit.export._stated import stated
 from theorykit.export._terms import NotExportable
 
 IMPORTS = """\
@@ -126,11 +129,13 @@ def _as_it_is() -> Any:
 
 @kind(identity)
 def equality(check: Any, trial: Any) -> Part:
-    """Return the theorem that both sides are equal for all reals, by `ring` or `field`."""
+    """Return the theorem that both sides are equal: by `ring`, or by the steps of the proof."""
     settings = check.proof.settings(check.over) if check.proof else check.over.settings()
     bodies, theorems = [], []
     for sizes, of in zip(settings, _at(settings), strict=True):
         _, (left, right), bound = traced(check, sizes, trial)
+        if not all(map(is_polynomial, (*left, *right))):
+            return by_steps(check, trial, "an identity, by its normal form")
         name, given = "claim" + of, " ".join(bound)
         quantified = f"forall {given} : R, " if bound else ""
         tactic = "repeat (apply entry; [by_ring | ]); reflexivity" if len(left) > 1 else "by_ring"
@@ -147,11 +152,36 @@ def equality(check: Any, trial: Any) -> Part:
 
 @kind(inequality)
 def order(check: Any, trial: Any) -> Part:
-    """Refuse: the squares that prove an inequality for all values have no exporter yet."""
-    raise NotExportable(
-        "it is proved for all values by signs and squares, which are not written for Rocq.",
-        "an inequality for all values",
+    """Return the theorem that the inequality holds for all values, by the steps of its proof."""
+    return by_steps(check, trial, "an inequality, by signs and squares")
+
+
+def by_steps(check: Any, trial: Any, called: str) -> Part:
+    """Return the theorem that a statement holds for all values; of a control, that it fails to.
+
+    Where no sizes are named, they are taken from the smallest on, as far as they are proved.
+    """
+    settings = check.proof.settings(check.over) if check.proof else check.over.settings()
+    bodies: list[str] = []
+    theorems: list[str] = []
+    work = Work((20 if check.proof else 2) * MOST_WORK)
+    for sizes, of in zip(settings, _at(settings), strict=True):
+        try:
+            it = stated(check, sizes, trial, TAKEN)
+            proved = theorem(check, it, of, work, trial.is_control)
+        except NotExportable:
+            if check.proof or not theorems:
+                raise
+            break
+        bodies += [_definitions(it.left, it.right, it.bound, of), proved]
+        theorems.append("claim" + of)
+    settings = settings[: len(theorems)]
+    what = "both sides agree" if isinstance(check, identity) else "the inequality holds"
+    about = (
+        f"The theorem: {what} for all values of the variables.{_sizes(check, settings)}"
+        f"{_parameters(check)} {EXACT}"
     )
+    return Part(LEMMAS, "\n\n".join(bodies), tuple(theorems), called, about)
 
 
 @kind(type(on_box()))

@@ -19,6 +19,7 @@ from theorykit.results import (
     Figure,
     Resolution,
     Result,
+    Scope,
     Tightness,
     Unit,
     Verdict,
@@ -61,7 +62,8 @@ FALLS = {
 }
 """What each kind of refutation means."""
 
-PROVED, IN_PART = "proved", "in part"
+PROOFS = tuple(s.proved() for s in (Scope.whole, Scope.sizes, Scope.part))
+"""How much of what holds is proved."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,11 +139,11 @@ class Entry:
 
     @property
     def proof(self) -> str:
-        """Whether what holds is proved: the whole statement, in part, or ""."""
+        """How much of what holds is proved, one of `PROOFS`, or ""."""
         certificate = self.certificate
         if certificate is None or self.result.verdict != Verdict.holds:
             return ""
-        return PROVED if self.result.proved else IN_PART
+        return certificate.scope.proved()
 
     @property
     def graded(self) -> str:
@@ -351,8 +353,9 @@ class Content:
 
     @property
     def _proofs(self) -> str:
-        whole, part = self.count(proof=PROVED), self.count(proof=IN_PART)
-        return f" Proved: {whole}; in part: {part}." if whole or part else ""
+        counted = [(how, self.count(proof=how)) for how in PROOFS]
+        said = "; ".join(f"{how}: {n}" for how, n in counted)
+        return f" Proved {said}." if any(n for _, n in counted) else ""
 
     @property
     def counts(self) -> list[tuple[Verdict, int]]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "grades": _content.GRADES,
+    "proofs": _content.PROOFS,
     "meaning": _content.MEANING,
     "units": _content.UNITS,
     "kinds": _content.FALLS,

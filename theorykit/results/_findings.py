@@ -70,12 +70,21 @@ class Scope(enum.StrEnum):
     point = "point"
 
     def words(self) -> str:
-        """Return it in words."""
+        """Return it in words, after "covers"."""
         return {
             "whole": "the whole statement",
-            "sizes": "the whole statement at the printed sizes",
+            "sizes": "the statement at the printed sizes",
             "part": "a part of the statement",
             "point": "a point",
+        }[self]
+
+    def proved(self) -> str:
+        """Return it in words, after "proved"; the same words everywhere."""
+        return {
+            "whole": "whole",
+            "sizes": "at the printed sizes",
+            "part": "in part",
+            "point": "at a point",
         }[self]
 
 
@@ -126,7 +135,5 @@ class Certificate:
 
     def words(self) -> str:
         """Return what a claim that holds by it is said to be, and where."""
-        if self.scope is Scope.whole:
-            return f"proved: {self.where}"
         share = "" if self.share is None else f" ({self.share:.2g} of the domain)"
-        return f"proved in part{share}: {self.where}"
+        return f"proved {self.scope.proved()}{share}: {self.where}"

@@ -10,11 +10,13 @@ CLAIMS = '''
 """Claims to export."""
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 
 from theorykit import claim
+from theorykit.certify import exact
 from theorykit.checks import construction, everywhere, exhaustive, identity, inequality, on_box
-from theorykit.checks.domains import inputs, interval, psd, reals
+from theorykit.checks.domains import inputs, interval, positive, psd, reals
 
 
 @claim("mine.square", ref="Lemma 1", statement=r"(x + y)^2 = x^2 + 2 x y + y^2")
@@ -118,6 +120,77 @@ def squares():
     return inequality(
         lhs=lambda x, y: 2 * x * y, rhs=lambda x, y: x**2 + y**2, over=inputs(x=reals(), y=reals()),
         control=dict(lhs=lambda x, y: 3 * x * y),
+    )
+
+
+@claim("mine.weights", ref="Lemma 14",
+       statement=r"\\sum_k |\\partial A_1 / \\partial S_k| \\le 2 A_1")
+def weights():
+    """Derivatives of softmax, which JAX shifts by the maximum. Control: 1."""
+    weight = lambda S: jax.nn.softmax(S)[0]
+    return inequality(
+        lhs=lambda S: jnp.abs(jax.grad(weight)(S)).sum(), rhs=lambda S: 2 * weight(S),
+        over=inputs(S=reals("T"), T=(2, 3)), control=dict(rhs=lambda S: weight(S)),
+    )
+
+
+@claim("mine.curved", ref="Lemma 15",
+       statement=r"\\sum_{k,l} |\\partial^2 A_1 / \\partial S_k \\partial S_l| \\le 6 A_1")
+def curved():
+    """Second derivatives. Control: 1."""
+    weight = lambda S: jax.nn.softmax(S)[0]
+    return inequality(
+        lhs=lambda S: jnp.abs(jax.hessian(weight)(S)).sum(), rhs=lambda S: 6 * weight(S),
+        over=inputs(S=reals("T"), T=(2,)), control=dict(rhs=lambda S: weight(S)),
+    )
+
+
+@claim("mine.smooth", ref="Lemma 16",
+       statement=r"\\max x \\le \\ln \\sum e^x \\le \\max x + \\ln 3")
+def smooth():
+    """By the exponential of it. Control: without the logarithm of 3."""
+    both = lambda x, more: (jnp.stack([x.max(), jax.nn.logsumexp(x)]),
+                            jnp.stack([jax.nn.logsumexp(x), x.max() + more]))
+    return inequality(
+        lhs=lambda x: both(x, 0.0)[0], rhs=lambda x: both(x, jnp.log(exact(3)))[1],
+        over=inputs(x=reals(3)), control=dict(rhs=lambda x: both(x, 0.0)[1]),
+    )
+
+
+@claim("mine.slope", ref="Lemma 17", statement=r"\\|J\\|_\\infty \\le \\tfrac12")
+def slope():
+    """The Jacobian of softmax, by the sums of its rows. Control: 1/4."""
+    jacobian = lambda x: jnp.diag(jax.nn.softmax(x)) - jnp.outer(*2 * [jax.nn.softmax(x)])
+    return inequality(
+        lhs=lambda x: jnp.abs(jacobian(x)).sum(1), rhs=lambda: exact("1/2"),
+        over=inputs(x=reals(2)), control=dict(rhs=lambda: exact("1/4")),
+    )
+
+
+@claim("mine.motzkin", ref="Lemma 18", statement=r"3 x^2 y^2 \\le x^4 y^2 + x^2 y^4 + 1")
+def motzkin():
+    """No sum of squares without a multiplier. Control: 4."""
+    return inequality(
+        lhs=lambda x, y: 3 * x**2 * y**2, rhs=lambda x, y: x**4 * y**2 + x**2 * y**4 + 1,
+        over=inputs(x=reals(), y=reals()), control=dict(lhs=lambda x, y: 4 * x**2 * y**2),
+    )
+
+
+@claim("mine.means", ref="Lemma 19", statement=r"\\sqrt{x y} \\le (x + y) / 2")
+def means():
+    """On a half line and an interval. Control: a third."""
+    return inequality(
+        lhs=lambda x, y: jnp.sqrt(x * y), rhs=lambda x, y: (x + y) / 2,
+        over=inputs(x=positive(), y=interval(1, 5)), control=dict(rhs=lambda x, y: (x + y) / 3),
+    )
+
+
+@claim("mine.shifted", ref="Lemma 20", statement=r"e^{x - \\ln \\sum e^x} = A")
+def shifted():
+    """By normal forms. Control: of twice the sum."""
+    return identity(
+        lhs=lambda x: jnp.exp(x - jax.nn.logsumexp(x)), rhs=lambda x: jax.nn.softmax(x),
+        over=inputs(x=reals(3)), control=dict(rhs=lambda x: jax.nn.softmax(2 * x)),
     )
 
 

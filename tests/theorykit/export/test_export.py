@@ -61,6 +61,32 @@ def test_a_box_has_its_ends_and_says_that_there_is_nothing_outside(claims):
     assert "outside of it nothing is proved" in made.about
 
 
+def test_an_inequality_for_all_values_has_the_steps_of_its_proof(claims):
+    made = export(claims["means"])
+    text = theorem(made)
+    assert "The theorem: the inequality holds for all values of the variables." in made.about
+    assert (
+        "Theorem claim :\n  forall x y : R,\n  0 < x ->\n  1 <= y <= 5 ->\n  lhs x y <= rhs x y."
+    ) in text
+    assert "destruct (named (sqrt (y))) as [s1 S1]." in text
+    assert "(s1_square : s1 * s1 = y)" in text
+    assert "apply without_root" in text
+    assert text.count("Qed.") == 1
+    assert "admit" not in text.lower()
+
+
+def test_a_shift_by_the_maximum_cancels_and_squares_are_handed_over(claims):
+    text = export(claims["weights"]).text
+    assert "Theorem claim_T2 :" in text
+    assert "Theorem claim_T3 :" in text
+    assert "destruct (named (exp (S_0))) as [e1 E1]." in text
+    motzkin = theorem(export(claims["motzkin"]))
+    assert "apply (times (x ^ 2 + y ^ 2 + 1)" in motzkin
+    false = theorem(export(claims["motzkin"], control=True))
+    assert "4 * x ^ 2 * y ^ 2" in false
+    assert "apply (times" not in false  # there is no such proof, and Rocq has to find that out
+
+
 def test_a_finite_check_lists_its_members(claims):
     text = export(claims["pairs"]).text
     assert (
@@ -103,7 +129,6 @@ def test_of_several_entries_the_one_that_fails_is_stated(claims):
         ),
         ("built", "it is a construction without a proof"),
         ("unproved", "it is not proved; its evidence is searched. Not proved for x in"),
-        ("squares", "it is proved for all values by signs and squares, which are not written"),
         ("rounds", "it is not proved; its evidence is exhaustive. Not certified:"),
     ],
 )

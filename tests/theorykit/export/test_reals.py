@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorykit.certify import Program
+from theorykit.certify import NotCertifiable, Program
 from theorykit.export import NotExportable
 from theorykit.export._reals import Real, definition, real, said, sides, variables
 
@@ -151,3 +151,8 @@ def test_tanh_is_what_it_is():
     (found,) = expressions(jnp.tanh, x=())
     value = eval(said(found, {}), {"x": 0.3, "exp": math.exp})
     assert value == pytest.approx(math.tanh(0.3))
+
+
+def test_a_complex_constant_is_refused_and_not_cut_short():
+    with pytest.raises(NotCertifiable, match="not written as an exact real number"):
+        real(np.complex128(1 + 2j))

@@ -32,7 +32,24 @@ class TestOfClaims:
     pytestmark = slow
 
     @pytest.mark.parametrize(
-        "name", ["square", "vector", "box", "pairs", "fails", "falls", "differs"]
+        "name",
+        [
+            "square",
+            "vector",
+            "box",
+            "pairs",
+            "fails",
+            "falls",
+            "differs",
+            "squares",
+            "weights",
+            "curved",
+            "smooth",
+            "slope",
+            "motzkin",
+            "means",
+            "shifted",
+        ],
     )
     def test_the_proof_is_accepted_and_the_control_refused(self, claims, name, tmp_path):
         found = check(write(export(claims[name]), tmp_path / "claim"), timeout=LONG)
@@ -51,6 +68,7 @@ class TestOfClaims:
         [
             "capture.4.4.triangle.decision",
             "capture.A3.mlp_step.scale.repaired",
+            "capture.E1.first_derivative",
             "capture.two_stage",
             "limit.12.clusters.repaired",
             "limit.23.training_length",
@@ -58,7 +76,9 @@ class TestOfClaims:
             "quantitative.5.3.chain.kernel",
             "quantitative.thm4.2.algebra.suffix",
             "quantitative.thm4.1.crude.repaired",
+            "sharper.E2.pac_bayes.weight",
             "sharper.fourier.centred.repaired",
+            "templates.G5.repaired",
             "templates.token_symmetry.mlp",
         ],
     )

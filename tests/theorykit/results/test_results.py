@@ -101,7 +101,7 @@ def test_what_was_found_in_words():
     assert result(cases=20, measured=measured).found == "max lhs/rhs 0.5"
     proof = Outcome(Verdict.holds, Evidence.certified, 3, certificate=WHOLE)
     made = dict(paper="p", ref="", statement="", expected="holds", control=None, outcome=proof)
-    assert Result("a", verdict="holds", **made).found == "proved: T = 2"
+    assert Result("a", verdict="holds", **made).found == "proved whole: T = 2"
     assert Result("a", verdict="inconclusive", **made).found == "3 cases"
 
 
@@ -112,7 +112,7 @@ def test_only_the_whole_statement_is_proved():
         outcome = Outcome(Verdict.holds, Evidence.certified, 3, certificate=outcome)
         found = Result("a", verdict="holds", outcome=outcome, **made)
         assert found.proved == (scope == "whole")
-        assert found.found.startswith("proved: " if scope == "whole" else "proved in part: ")
+        assert found.found == f"proved {scope.proved()}: T = 2"
         assert not Result("a", verdict="refuted", outcome=outcome, **made).proved
     part = dataclasses.replace(WHOLE, scope="part", share=0.25)
     assert part.words() == "proved in part (0.25 of the domain): T = 2"
