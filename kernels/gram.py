@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 from theorykit.common.arguments import as_array, as_path, one_of, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels import over_mesh, stored, tiles
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.draws import SAMPLERS
@@ -21,6 +22,7 @@ from theorykit.kernels.stored import Stored
 from theorykit.kernels.transformer import InfiniteTransformer, Joint
 
 
+@spelt
 @highest
 def gram(
     network: InfiniteTransformer,

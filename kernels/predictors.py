@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 
 from theorykit.common.arguments import as_array, between
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import floating, known, number, together
 from theorykit.kernels.iterative import regression
@@ -85,6 +86,7 @@ def _stored(k, y, k_test, own, noise, jitter, name, tolerance) -> Prediction:
     return Prediction(mean, covariance, alpha, jitter, condition, found.residual)
 
 
+@spelt
 @highest
 @at_home
 def ridge(
@@ -121,6 +123,7 @@ def ridge(
     return _returned(dtype, cross @ alpha, None, alpha, jitter, condition)
 
 
+@spelt
 @highest
 @at_home
 def gp_posterior(

@@ -106,7 +106,9 @@ def __getattr__(name: str) -> object:
         return getattr(_importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
     if name in __all__:
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'theorykit' has no attribute {name!r}")
+    from theorykit.common.spelling import nearest
+
+    raise AttributeError(f"module 'theorykit' has no attribute {name!r}.{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:

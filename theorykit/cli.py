@@ -4,6 +4,7 @@ import contextlib
 import enum
 import json
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -506,6 +507,19 @@ def _said_plainly() -> Iterator[None]:
         yield
 
 
+def _usage(error: Any) -> str:
+    """Return what is wrong with the call, as the parser says it, in plain words."""
+    said = error.format_message().replace("Value error, ", "")
+    given = re.search(r"input_value=('[^']*')", str(error.__cause__))
+    if given is not None:
+        said = said.replace("Input should be", f"{given[1]} should be")
+    said = re.sub(r"should be a valid (integer|number), unable to .*", r"is not a valid \1", said)
+    said = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", said)
+    where = getattr(getattr(error, "ctx", None), "command_path", "theorykit")
+    stop = "" if said.endswith((".", "?")) else "."
+    return f"{said}{stop} `{where} --help` shows what there is."
+
+
 def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
@@ -522,7 +536,7 @@ def main() -> None:
         # The command-line parser's own errors, whichever package they come from.
         if not hasattr(error, "format_message"):
             raise
-        message(f"{error.format_message()} `theorykit --help` shows what there is.")
+        message(_usage(error))
         status = 2
     sys.stdout.flush()
     sys.stderr.flush()

@@ -79,7 +79,7 @@ def lines(folder):
 def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
     code, out, _ = command("verify", "my_claims.py", "--json", "whole.json")
     assert code == 0
-    assert "8 claims: 7 holds, 1 refuted; all as recorded." in out
+    assert "8 claims: 7 hold, 1 refuted; all as recorded." in out
     assert "member = 9" in out
     again = ("verify", "my_claims.py", "--json", "resumed.json", "--run", "run")
     process = start(folder, *again)
@@ -155,7 +155,7 @@ def quick(registry, tmp_path):
 def test_a_moved_verdict_is_exit_code_1(command, quick):
     code, out, err = command("verify", "quick.py", "--json", "out.json", "--seed", 7)
     assert code == 1
-    assert "refuted (not holds)" in out
+    assert "refuted (recorded: holds)" in out
     assert "1 moved from the recorded verdict" in out
     assert "[2/2]" in err
     run = json.loads(quick.with_name("out.json").read_text())
@@ -183,8 +183,26 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["verify", "quick.py", "--run", "used"], "a run with seed 5, this one has seed 0"),
         (["verify", "quick.py", "--run", "quick.py"], "cannot be the folder of a run"),
         (["verify", "--seed", "-1"], "--seed"),
-        (["verify", "--tier", "medium"], "medium"),
+        (
+            ["verify", "--tier", "medium"],
+            "'medium' is not one of 'fast', 'slow', 'all'. `theorykit",
+        ),
+        (["verify", "--seed", "x"], "'x' is not a valid integer. `theorykit verify --help`"),
         (["verify", "--nonsense"], "nonsense"),
+        (["verify", "--tire", "fast"], "No such option: --tire. Did you mean --tier?"),
+        (["verify", "draft.tex"], "not a file of claims, whose name ends in .py; `theorykit cov"),
+        (["verify", "used"], "used is a folder; name its files of claims, as in used/*.py."),
+        (["verify", "syntax.py"], "cannot be imported: SyntaxError: invalid syntax (syntax.py:1)."),
+        (
+            ["verify", "own.*"],
+            "the paper is in drafts and is not installed; `pip install -e drafts`",
+        ),
+        (
+            ["show", "own.one"],
+            "the paper is in drafts and is not installed; `pip install -e drafts`",
+        ),
+        (["predict", "(ab"], "does not parse: a parenthesis is not closed."),
+        (["predict", "*ab"], "does not parse: * has nothing before it."),
         (["show", "q.none", "quick.py"], "no claim has the id 'q.none'"),
         (["show", "q.oen", "quick.py"], "Did you mean q.one?"),
         (["verify", "q.moveed", "quick.py"], "Did you mean q.moved?"),
@@ -199,6 +217,12 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
 def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments, words):
     quick.with_name("bad.py").write_text("1 / 0")
     quick.with_name("twice.py").write_text(QUICK + QUICK)
+    quick.with_name("syntax.py").write_text("def f(:")
+    quick.with_name("draft.tex").write_text("")
+    quick.with_name("drafts").mkdir()
+    quick.with_name("drafts").joinpath("pyproject.toml").write_text(
+        '[project]\nentry-points."theorykit.papers".own = "own:PAPER"\n'
+    )
     used = quick.with_name("used")
     used.mkdir()
     (used / "header.json").write_text('{"version": "0.1.0", "seed": 5}')
@@ -253,11 +277,11 @@ def test_what_a_claim_ran_is_shown(command, quick):
     quick.write_text(RUNS)
     code, out, _ = command("verify", "quick.py", "--run", "run")
     assert code == 0
-    assert "3 claims: 3 holds; all as recorded. Of them 1 ran theorykit's functions." in out
+    assert "3 claims: 3 hold; all as recorded. 1 ran theorykit's own functions." in out
     said = {
         "q.runs": "Ran: theorykit.pacbayes.gaussian_kl",
-        "q.none": "Ran: none of theorykit's functions, and it does not say that it is",
-        "q.pure": "Ran: none of theorykit's functions: it is of mathematics alone",
+        "q.none": "Ran: none of theorykit's own functions, although the claim is not",
+        "q.pure": "Ran: none of theorykit's own functions: the claim is about mathematics",
     }
     command("report", "run", "--html", "page")
     page = (quick.parent / "page" / "index.html").read_text().replace("<wbr>", "")

@@ -26,6 +26,7 @@ from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Domain, Inputs, Interval, Sizes
 from theorykit.common.arguments import size
 from theorykit.common.errors import explain
+from theorykit.common.spelling import nearest
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)
@@ -59,8 +60,10 @@ def enclosed_at(check: Any, point: Mapping[str, Any], bits: int) -> tuple[Balls,
 
     wanted = [*check.over.sizes, *check.over.arguments]
     if set(point) != set(wanted):
+        strange = [name for name in point if name not in wanted]
+        meant = nearest(strange[0], wanted) if strange else ""
         raise ValueError(
-            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}."
+            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}.{meant}"
         )
     sizes = {name: point[name] for name in check.over.sizes}
     given = {}
@@ -100,7 +103,8 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
                 outcome = say(point, entry)
             which = f", entry={entry + 1}" if len(least) > 1 else ""
             certificate = Certificate(
-                how="Both sides are enclosed at the witness, and the violation is certain.",
+                how="Both sides are enclosed at the witness, and the violation is certain. "
+                f"{sides.over.parameters()}".rstrip(),
                 where=written(point, sides.sizes),
                 bits=bits,
                 lhs=shown(left.array[entry]),

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from theorykit.common.spelling import nearest
+
 Value = TypeVar("Value")
 
 
@@ -17,7 +19,11 @@ def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
     """
     allowed = tuple(allowed)
     if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {shown(value)}.")
+        names = [a for a in allowed if isinstance(a, str)]
+        meant = nearest(value, names) if isinstance(value, str) else ""
+        raise ValueError(
+            f"{name} is one of {', '.join(map(repr, allowed))}, got {shown(value)}.{meant}"
+        )
     return value
 
 

@@ -138,3 +138,16 @@ def write_atomically(file: Path, text: str) -> None:
     finally:
         with contextlib.suppress(OSError):
             new.unlink()
+
+
+def from_here(file: str | Path) -> str:
+    """Return the path of a file as it is written from the current folder.
+
+    It is absolute where the two have no folder in common but the root.
+    """
+    whole = Path(file).absolute()
+    try:
+        near = os.path.commonpath([whole, Path.cwd()]) != whole.anchor
+        return os.path.relpath(whole) if near else str(whole)
+    except (ValueError, OSError):  # another drive; a current folder that is gone
+        return str(whole)

@@ -6,12 +6,13 @@ from typing import Any
 
 import jax
 
+from theorykit.common.spelling import Spelt
 from theorykit.experiments._experiment import Setting
 from theorykit.experiments._training import Training, joined
 
 
 @dataclasses.dataclass(frozen=True)
-class Adam:
+class Adam(Spelt):
     """Adam, or AdamW if weights decay, at a rate that may fall to 0 over the steps.
 
     **Fields:** `rate`; `falling`: None, "linear" or "cosine"; `warmup`: steps in which the rate
@@ -46,7 +47,7 @@ class Adam:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Spelt):
     """What is trained, with which networks, how, and for how long.
 
     **Fields:**

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from theorykit.common.arguments import flag, function, instance, members, whole
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.spelling import spelt
 from theorykit.common.version import __version__
 from theorykit.experiments import Setting
 from theorykit.predict._lengths import Lengths, lengths
@@ -155,6 +156,7 @@ class Prediction:
         )  # fmt: skip
 
 
+@spelt
 def predict(
     task: Any,
     *,

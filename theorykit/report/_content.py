@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from theorykit.common.errors import nearest
+from theorykit.common.spelling import nearest
 from theorykit.common.trees import parse
 from theorykit.results import (
     Certificate,
@@ -164,10 +164,13 @@ class Entry:
         if self.result.ran:
             return ", ".join(self.result.ran)
         if self.result.mathematics:
-            return "none of theorykit's functions: it is of mathematics alone"
+            return "none of theorykit's own functions: the claim is about mathematics alone"
         if self.result.verdict == Verdict.error:
             return ""
-        return "none of theorykit's functions, and it does not say that it is of mathematics alone"
+        return (
+            "none of theorykit's own functions, although the claim is not marked as being about "
+            "mathematics alone"
+        )
 
     @property
     def figure(self) -> Figure | None:
@@ -259,6 +262,11 @@ class Content:
         found = Counter(e.falls for e in self.entries)
         return [(kind, found[kind]) for kind in Falls if found[kind]]
 
+    @property
+    def unlabelled(self) -> int:
+        """How many refutations say nothing of their kind."""
+        return self.count(verdict="refuted") - sum(n for _, n in self.fallen)
+
     @functools.cached_property
     def errata(self) -> list[tuple[Entry, list[Entry]]]:
         """Each statement that fell, with its repairs."""
@@ -333,20 +341,20 @@ class Content:
     @property
     def summary(self) -> str:
         """One line that counts verdicts, those that moved, and those that ran what is here."""
-        parts = [f"{n} {v.value}" for v, n in self.counts]
+        parts = [f"{n} {_verb(v, n)}" for v, n in self.counts]
         moved = len(self.unexpected)
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
         said = f"{count}: {', '.join(parts) or 'none'}{end}."
-        ran = sum(bool(r.ran) for r in self.results) or "none"
-        said += f" Of them {ran} ran theorykit's functions."
+        if self.results:
+            ran = sum(bool(r.ran) for r in self.results) or "None"
+            said += f" {ran} ran theorykit's own functions."
         return said + self._kinds_of_refutation + self._proofs
 
     @property
     def _kinds_of_refutation(self) -> str:
         named = [f"{n} {_counted(kind, n)}" for kind, n in self.fallen]
-        rest = self.count(verdict="refuted") - sum(n for _, n in self.fallen)
-        named += [f"{rest} without a label"] if rest and named else []
+        named += [f"{self.unlabelled} not labelled"] if self.unlabelled and named else []
         return f" What fell: {', '.join(named)}." if named else ""
 
     @property
@@ -359,6 +367,11 @@ class Content:
         """How many of each verdict there are, of those that there are."""
         found = Counter(r.verdict for r in self.results)
         return [(v, found[v]) for v in Verdict if found[v]]
+
+
+def _verb(verdict: Verdict, count: int) -> str:
+    """Return the verdict as so many claims have it."""
+    return "hold" if verdict == Verdict.holds and count != 1 else verdict.value
 
 
 def _counted(kind: Falls, count: int) -> str:

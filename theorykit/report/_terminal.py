@@ -46,7 +46,7 @@ def table(entries: Sequence[Entry]) -> Table:
         r = entry.result
         verdict = Text(r.verdict, COLOURS[r.verdict])
         if r.moved:
-            verdict.append(f" (not {r.expected})", "bold red")
+            verdict.append(f" (recorded: {r.expected})", "bold red")
         made.add_row(
             r.id,
             verdict,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.claims import Claim, float64, one
+from theorykit.common.spelling import spelt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Replay:
         return f"lhs = {shown(lhs)}\nrhs = {shown(rhs)}\nlhs {sign} rhs at {self.bits} bits{where}"
 
 
+@spelt
 def replay(
     id: str | Claim,
     point: Mapping[str, Any] | None = None,

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import datetime
 import os
 import platform
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, Wanted, select
+from theorykit.common.spelling import spelt
 from theorykit.common.version import __version__
 from theorykit.places import Failure, Place, place_of
 from theorykit.results import Result, Verdict
@@ -21,6 +23,7 @@ from theorykit.runs._task import ClaimTask
 from theorykit.runs._threads import AT_A_TIME, Threads
 
 
+@spelt
 def verify(
     claims: Wanted | Iterable[Wanted] = (),
     *,
@@ -188,4 +191,5 @@ def _result(claim: Claim, event: Any) -> Result:
         return event
     if isinstance(event, Failure):
         return claim.failed(event.why, event.seconds)
-    return Result.from_json(event)
+    result = Result.from_json(event)  # of a process that may be in another folder
+    return dataclasses.replace(result, outcome=claim.signed(result.outcome))

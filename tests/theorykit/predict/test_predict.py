@@ -340,7 +340,7 @@ def test_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypa
     whole = predict.predict("parity", **options)
     assert json.dumps(again.json()) == json.dumps(whole.json())
     assert json.loads((tmp_path / "one" / "prediction.json").read_text()) == again.json()
-    assert "Held against networks" in written(again)
+    assert "Compared with trained networks" in written(again)
     with pytest.raises(ValueError, match="belongs to a prediction with most 1"):
         predict.predict("parity", folder=tmp_path / "one", most=3)
 

@@ -72,7 +72,7 @@ def test_there_is_no_program_without_positions(name):
     assert found.untold == 5
     one, other = LANGUAGES[name].accepts(["".join(x), "".join(y)])
     assert one != other
-    assert "no program of at most 5 operations" in str(found)
+    assert "no program with at most 5 operations" in str(found)
     with pytest.raises(ValueError, match="no program was found"):
         found.compile()
 
