@@ -265,5 +265,5 @@ def activation(name: "str | Duals") -> Duals:
     raise ValueError(
         f"an activation is one of {', '.join(map(repr, NAMES))} or an object with the methods "
         f"dual(k11, k12, k22) and dual_derivative(k11, k12, k22), got {name!r}; "
-        "activations.Quadrature(phi) makes one of any function"
+        "activations.Quadrature(phi) makes one from any function"
     )

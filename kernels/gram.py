@@ -109,7 +109,9 @@ def gram(
     inputs = tiles.laid(named, tile, lambda tokens, features: min(most, usual(tokens, features)))
     tiles.check_rank(network, inputs, rank(inputs.tokens, inputs.parts[0].shape[2]))
     if mesh is not None and store is not None:
-        raise ValueError("a matrix is kept in a store or spread over a mesh: give one of the two")
+        raise ValueError(
+            "a matrix is kept in a store or spread over a mesh: give store or mesh, not both"
+        )
     run = tiles.block(network, how)
     if mesh is not None:
         values = over_mesh.computed(run, how.names(exact), inputs, key, mesh)

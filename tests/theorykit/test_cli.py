@@ -124,7 +124,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(folder):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "to go on: theorykit verify my_claims.py --run run" in err
+    assert "to continue: theorykit verify my_claims.py --run run" in err
     assert "Traceback" not in err
     assert "holds" in out
 
@@ -209,7 +209,7 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["experiment", "sharper", "gaps"], "Did you mean sharper gap?"),
         (["frobnicate"], "frobnicate"),
         (["report", "no/run"], "there is no run folder no/run"),
-        (["report", ".", "--html", "out"], ". holds other files and no run"),
+        (["report", ".", "--html", "out"], ". is not a run folder: it holds other files"),
         (["report", "used", "--latex", "no/such/out.tex"], "no writable folder no/such"),
         (["report", "used", "q.*"], "no result of the run matches 'q.*'"),
     ],
@@ -239,7 +239,9 @@ def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):
     code, out, err = command("verify", "quick.py")
     assert code == 0
     assert "1 claim: 1 holds; all as recorded." in out
-    assert "theorykit: 1 claim of the slow tier is left out; the tier all has every claim" in err
+    assert (
+        "theorykit: 1 claim of the slow tier is left out; to run every claim, use --tier all" in err
+    )
 
 
 def test_list_and_show(command, quick):
@@ -250,13 +252,13 @@ def test_list_and_show(command, quick):
     assert [c["id"] for c in json.loads(out)["claims"]] == ["q.moved", "q.one"]
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
-    assert "no result of this claim as it is now" in out
+    assert "no result for this claim in its present form" in out
     command("verify", "quick.py", "--seed", 3)
     code, out, _ = command("show", "q.one", "quick.py")
     for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
         assert words in out
     quick.write_text(quick.read_text().replace("n < 3", "n < 4"))
-    assert "no result of this claim as it is now" in command("show", "q.one", "quick.py")[1]
+    assert "no result for this claim in its present form" in command("show", "q.one", "quick.py")[1]
 
 
 RUNS = """
@@ -297,7 +299,7 @@ def test_a_last_result_of_another_version_is_none(command, quick, tmp_path, monk
     kept.write_text(kept.read_text().replace('"measured"', '"ratio"'))
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
-    assert "no result of this claim as it is now" in out
+    assert "no result for this claim in its present form" in out
 
 
 def test_the_schema_describes_what_verify_writes(command, quick):

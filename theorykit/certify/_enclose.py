@@ -181,7 +181,7 @@ def refuse_unbounded(machine: Machine, outputs: Sequence[Any]) -> None:
         for b in x.flat:
             if not b.is_finite() and b not in (arb.pos_inf(), arb.neg_inf()):
                 raise machine.culprit or NotCertifiable(
-                    "nothing is known of a result: it is NaN, or too large to bound."
+                    "a result cannot be bounded: it is NaN, or too large."
                 )
 
 

@@ -53,7 +53,7 @@ def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
         gap = b - a
         if isinstance(gap, Infinite):
             if not gap.value > 0:
-                raise Open("a side is infinite, or no number.")
+                raise Open("a side is infinite, or not a number.")
             continue
         if gap.code in seen:
             continue
@@ -64,7 +64,7 @@ def _below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[str]:
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None:
-                raise Open(f"{shortened(ring.show(p))} >= 0 is not shown.")
+                raise Open(f"{shortened(ring.show(p))} >= 0 could not be shown.")
             lines += [*said, *found.lines(ring.show, 1 if said else 0)]
     return lines
 

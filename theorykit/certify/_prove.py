@@ -117,7 +117,7 @@ def prove(
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ValueError(f"budget is how many pieces to look at, at least 1, not {shown(budget)}.")
+        raise ValueError(f"budget is the number of pieces to try, at least 1, not {shown(budget)}.")
     with precision(bits):
         whole, inner, shapes = _read(box)
         search = _Search(inequality, shapes, inner)
@@ -345,7 +345,7 @@ def _read(
     """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
     if not isinstance(box, Mapping) or not box:
         raise ValueError(
-            f"a box has an interval a variable, as in dict(x=(0, 1)), not {shown(box)}."
+            f"a box has one interval per variable, as in dict(x=(0, 1)), not {shown(box)}."
         )
     lows: list[arb] = []
     highs: list[arb] = []
@@ -383,7 +383,7 @@ def _end(name: str, end: Any) -> np.ndarray:
     try:
         values = number_array(end)
     except ValueError as error:
-        raise ValueError(f"an end of {name} is no number: {error}") from None
+        raise ValueError(f"an end of {name} is not a number: {error}") from None
     made = np.empty(values.shape, dtype=object)
     for where in np.ndindex(values.shape):
         made[where] = ball(values[where])

@@ -140,7 +140,7 @@ class Check(Spelt, abc.ABC):
         unknown = set(self.control) - fields
         if unknown or not self.control:
             raise ValueError(
-                f"a control replaces fields of its check, {', '.join(sorted(fields))}; "
+                f"a control replaces fields of its check ({', '.join(sorted(fields))}); "
                 f"it cannot replace {', '.join(sorted(unknown)) or 'nothing'}."
             )
         same = [

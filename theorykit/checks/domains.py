@@ -512,7 +512,7 @@ class Inputs:
 
     def _told(self) -> str:
         count = len(self.premises)
-        premises = f", within {count} premise{'s' * (count > 1)}" if count else ""
+        premises = f", under {count} premise{'s' * (count > 1)}" if count else ""
         return (", reparametrised" if self.maps else "") + premises
 
     def __str__(self) -> str:
@@ -587,7 +587,8 @@ def call(
         there = ", ".join([*values, *(s for s in sizes if s not in values)])
         example = f"{name if name.isidentifier() else 'lhs'}=lambda {there}: f({there})"
         raise ValueError(
-            f"{which} asks for {', '.join(missing)}; its domain has {there or 'no argument'}, and "
+            f"{which} asks for {', '.join(missing)}, but its domain has "
+            f"{there or 'no argument'}, and "
             f"arguments are given by name, as in {example}."
         )
     leading = [known[p.name] for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in known]

@@ -124,13 +124,13 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
         what = "1 claim" if left == 1 else f"{left} claims, all"
         raise ValueError(
             f"{' '.join(map(_name, asked))} names {what} of the {other} tier; "
-            f"ask for the tier {other}: --tier {other}, or tier={other!r} in Python."
+            f"ask for that tier with --tier {other}, or tier={other!r} in Python."
         )
     if asked and left:
         what = "1 claim of the {} tier is" if left == 1 else f"{left} claims of the {{}} tier are"
         warnings.warn(
-            f"{what.format(other)} left out; the tier all has every claim: --tier all, or "
-            "tier='all' in Python.",
+            f"{what.format(other)} left out; to run every claim, use --tier all, or tier='all' "
+            "in Python.",
             TierWarning,
             stacklevel=2,
         )

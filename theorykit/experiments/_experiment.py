@@ -142,7 +142,9 @@ def experiments(paper: str | None = None) -> list[Experiment]:
     having = sorted({e.paper for e in _known.values()})
     if paper is not None and paper not in having:
         meant = nearest(paper, having)
-        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.{meant}")
+        raise ValueError(
+            f"the papers with experiments are {', '.join(having)}, not {paper!r}.{meant}"
+        )
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 

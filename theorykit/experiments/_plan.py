@@ -28,9 +28,11 @@ class Adam(Spelt):
 
     def __post_init__(self):
         if self.falling not in (None, "linear", "cosine"):
-            raise ValueError(f"a rate falls as 'linear' or 'cosine', not {self.falling!r}.")
+            raise ValueError(
+                f"a learning rate falls as 'linear' or 'cosine', not {self.falling!r}."
+            )
         if self.warmup and self.falling != "linear":
-            raise ValueError("a warmup goes with a rate that falls linearly.")
+            raise ValueError("a warmup needs a learning rate that falls linearly.")
 
     def __call__(self, steps: int) -> Any:
         """Return the transformation of optax for a training of so many steps."""

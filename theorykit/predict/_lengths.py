@@ -49,9 +49,7 @@ def lengths(task: Asked, found: crasp.Found, seed: int) -> Lengths:
     needed = crasp.needed(task.task, found.fragment, most=most, alphabet=task.alphabet,
                           expressions=EXPRESSIONS, seed=seed)  # fmt: skip
     if len(found.parts) > 1:
-        return Lengths(
-            needed, why_not="the task has several outputs, each with its own program"
-        )
+        return Lengths(needed, why_not="the task has several outputs, each with its own program")
     try:
         f = crasp.score(found.program)
         bound = simulation.training_length(f, f, EPS)

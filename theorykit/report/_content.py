@@ -27,7 +27,10 @@ from theorykit.results import (
 from theorykit.runs import Asked, Run
 
 MEANING = {
-    Verdict.holds: "not broken under the budget; its control was, and so would a near neighbour be",
+    Verdict.holds: (
+        "not broken within the budget, although its control was; a near neighbour "
+        "would have been broken too"
+    ),
     Verdict.refuted: "broken, with a witness",
     Verdict.inconclusive: "the control survived, the resolution is poor, or the data do not decide",
     Verdict.error: "could not be evaluated",
@@ -35,7 +38,7 @@ MEANING = {
 
 GRADES = {
     Evidence.certified: "exact or ball arithmetic: no rounding can change the verdict",
-    Evidence.exhaustive: "every member of a finite universe was looked at",
+    Evidence.exhaustive: "every member of a finite universe was checked",
     Evidence.trained: "networks trained over several seeds, with an interval",
     Evidence.fitted: "an exponent fitted to measurements, with its interval",
     Evidence.searched: "a gradient attack from many starts",
@@ -45,19 +48,21 @@ GRADES = {
 
 
 UNITS = {
-    Unit.factor: "by so much the right side may shrink before a point falls",
-    Unit.relative: "so small a change of either side would have been noticed",
-    Unit.absolute: "a prediction so far away would have fallen",
-    Unit.exponent: "an exponent so far away would have fallen",
-    Unit.members: "on so many members the false neighbour falls",
+    Unit.factor: "how much the right side can shrink before some point violates it",
+    Unit.relative: "the smallest change of either side that would have been noticed",
+    Unit.absolute: "a prediction this far off would have been refuted",
+    Unit.exponent: "an exponent this far off would have been refuted",
+    Unit.members: "how many members refute the false neighbour",
 }
 """What the number of a resolution is, by its unit."""
 
 FALLS = {
-    Falls.statement: "the numbered claim is false as it is printed",
-    Falls.proof: "a step or a construction fails; the statement stands, or is not known to fall",
+    Falls.statement: "the numbered statement is false as printed",
+    Falls.proof: (
+        "a step or a construction fails; the statement itself stands, or is not known to be false"
+    ),
     Falls.wording: "an index, a sign, an excluded edge, an informal sentence read literally",
-    Falls.reading: "formulas that had to be rebuilt, or a sentence with two meanings",
+    Falls.reading: "formulas that had to be reconstructed, or a sentence with two meanings",
 }
 """What each kind of refutation means."""
 
@@ -289,11 +294,11 @@ class Content:
         said = list(self.run.problems)
         if self.old is not None:
             name = self.old.name
-            said += [f"In {name}, which it is compared with: {p}" for p in self.old.problems]
+            said += [f"In {name}, the run it is compared with: {p}" for p in self.old.problems]
             now, then = (r.header.get("seed") for r in (self.run, self.old))
             if now != then:
                 known = ["an unknown seed" if s is None else f"seed {s}" for s in (now, then)]
-                said.append(f"The run has {known[0]}, and {name} {known[1]}.")
+                said.append(f"The run has {known[0]}, but {name} has {known[1]}.")
         return said
 
     @property

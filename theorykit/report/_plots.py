@@ -69,7 +69,7 @@ def strip(bounds: Sequence[tuple[Entry, float]]) -> Markup:
     ]
     return Markup(
         '<svg class="plot strip" viewBox="0 {} {} {}" role="group" '
-        'aria-label="Largest lhs/rhs found, a dot for each bound">{}</svg>'
+        'aria-label="Largest lhs/rhs found, one dot per bound">{}</svg>'
     ).format(top, width, base + 22 - top, Markup("").join(body))
 
 
@@ -121,7 +121,7 @@ def resolutions(entries: Sequence[Entry]) -> Markup:
         row += 1
     return Markup(
         '<svg class="plot strip" viewBox="0 0 {} {}" role="group" '
-        'aria-label="How small a change would have been noticed, a dot each">{}</svg>'
+        'aria-label="How small a change would have been noticed, one dot per claim">{}</svg>'
     ).format(width, height * row + 4, Markup("").join(body))
 
 

@@ -37,7 +37,7 @@ def terminal(content: Content) -> RenderableType:
 
 
 def table(entries: Sequence[Entry]) -> Table:
-    """Return the table of a run: one line a claim."""
+    """Return the table of a run: one line per claim."""
     made = _columns(
         "claim", "verdict", "evidence", "tightness or estimate", "resolution", "control"
     )
@@ -136,7 +136,7 @@ def covered(found: Coverage, last: Mapping[str, Any]) -> RenderableType:
             said.append("\n" * bool(said) + claim.id)
             said.append(f"  {verdict or 'not run yet'}", COLOURS[verdict] if verdict else "")
             if claim in entry.moved:
-                said.append("  the text has changed since", "bold yellow")
+                said.append("  (the text has changed since)", "bold yellow")
         made.add_row(stated.name, stated.label, f"{stated.file}:{stated.line}", said or "none")
     return Group(made, Text(""), Text(found.summary()))
 
@@ -180,7 +180,9 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
     entry = _last_entry(last)
     if last is None or entry is None:
-        page.append(Text("no result of this claim as it is now; `theorykit verify` makes one"))
+        page.append(
+            Text("no result for this claim in its present form; `theorykit verify` makes one")
+        )
         return page
     head = last["header"]
     page += [

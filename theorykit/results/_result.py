@@ -119,7 +119,7 @@ class Result:
         **Raises:** one of `UNREADABLE` for other fields.
         """
         if "measured" not in fields:  # a line of an earlier layout would lose its numbers
-            raise ValueError("a result says what was measured, null for nothing")
+            raise ValueError("a result has a field `measured`, null if there is nothing")
         return _written().validate_python({**fields, "outcome": fields})
 
 

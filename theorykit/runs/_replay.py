@@ -78,6 +78,6 @@ def _prove(claim: Claim, check: Any) -> str:
 
     proof = check.proof_alone(Trial(jax.random.key(0)))
     if proof is None:
-        raise ValueError(f"{claim.id} has no proof to repeat; give it a point.")
+        raise ValueError(f"{claim.id} has no proof to repeat; give the point to repeat it at.")
     said = f"{proof.verdict}, {proof.evidence.name}. {proof.note} {proof.unproved}"
     return f"{claim.id}: {' '.join(said.split())}"

@@ -75,7 +75,7 @@ def test_a_proof_gives_up_when_it_has_cost_enough():
 def test_the_reason_for_a_failure_is_a_polynomial():
     found = ordered(lambda x: (x, x * x), dict(x=()))
     assert not found
-    assert found.why == "x^2 - x >= 0 is not shown."
+    assert found.why == "x^2 - x >= 0 could not be shown."
 
 
 # Certificates -----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def test_members_of_a_list(given):
         (lambda: integers("x", [0.5]), "x is an array of integers, got [0.5]."),
         (lambda: integers("x", [True]), "integers, got [True]."),
         (lambda: integers("x", np.array([2**63], np.uint64)), "integers, got array([922337203"),
-        (lambda: as_alphabet("aa"), "different symbols, each of them text, got 'aa'."),
+        (lambda: as_alphabet("aa"), "distinct symbols, each of them text; got 'aa'."),
         (lambda: as_alphabet(["a", 1]), "got ['a', 1]."),
         (lambda: as_alphabet(()), "got ()."),
         (lambda: members("x", (i for i in (1, 2)), "numbers"), "x is a list of numbers, got <gen"),

@@ -33,7 +33,7 @@ def test_its_claims_are_tests_that_pass(tmp_path):
         ("../up", "lower-case"),
         ("class", "class has a meaning"),
         ("tests", "tests has a meaning"),
-        ("capture", "there is a paper capture already"),
+        ("capture", "there is already a paper capture"),
         (None, "not None"),
     ],
 )

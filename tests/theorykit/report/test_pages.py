@@ -61,7 +61,7 @@ def test_the_page_says_all_that_is_known_of_a_claim(run):
         "<math",
         "<mo>≤</mo>",
         "Eq. (2) &amp; 50%",
-        "64 random cases a size; the control replaces rhs",
+        "64 random cases per size; the control replaces rhs",
         "dict(rhs=lambda n: n / 2)",
         "import numpy as np\n\nx = np.array([1., 2.])\nname = &#39;&lt;α &amp; β&gt;&#39;",
         "# lhs = 3.0\n# rhs = 2.5",
@@ -158,7 +158,7 @@ def test_patterns_choose_claims(run):
     [
         ([], [], HEADER, "The run has no result yet."),
         (results()[:2], results(), HEADER, "unfinished: 4 claims have no result"),
-        (results(), [], HEADER, "does not say what was asked for"),
+        (results(), [], HEADER, "does not keep the claim itself"),
         (results(), None, HEADER | {"version": "0.0.1"}, "made by version 0.0.1, this report by"),
         (results(), None, {"seed": 1}, "made by version None"),
     ],
@@ -216,7 +216,7 @@ def test_a_claim_whose_assumptions_are_no_list_is_not_described(folder):
 def test_what_the_old_run_lacks_and_another_seed_are_said(tmp_path, run):
     old = read_run(write(tmp_path / "old", results()[:5], results(), HEADER | {"seed": 8}))
     for text in (pages.html(run, old), pages.markdown(run, old), pages.latex(run, old)):
-        assert "In old, which it is compared with: The run is unfinished: 1 claim" in text
+        assert "In old, the run it is compared with: The run is unfinished: 1 claim" in text
         assert "The run has seed 7, and old seed 8." in text
     assert "trained}: gone" in pages.latex(read_run(write(tmp_path / "n", results()[:5])), run)
 

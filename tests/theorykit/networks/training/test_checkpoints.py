@@ -138,7 +138,7 @@ def test_a_folder_has_one_owner(tmp_path):
     small(folder=folder, steps=1)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("")
-    with pytest.raises(ValueError, match="holds other files and no fit"):
+    with pytest.raises(ValueError, match="holds other files, not a fit"):
         small(folder=tmp_path / "other")
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be the folder of a fit"):
