@@ -7,6 +7,7 @@ from importlib import machinery as _machinery
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from theorykit.common import picture as _picture
 from theorykit.common.version import __version__ as __version__
 
 # In a source checkout `kernels` and `proofs_numeric` lie beside this folder, not
@@ -99,6 +100,9 @@ class _Short(_abc.MetaPathFinder, _abc.Loader):
 
 
 _sys.meta_path.append(_Short())
+
+# What draws objects in notebooks is imported when one is first shown.
+_picture.draw = lambda pieces: _importlib.import_module(f"{__name__}.report").fragment(pieces)
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ from theorykit.certify._enclose import Balls, Program, number_array
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import ball, float_above, float_below, precision
+from theorykit.common import picture
 from theorykit.common.arguments import as_array, function, shown
 
 Box = dict[str, tuple[Any, Any]]
@@ -61,6 +62,19 @@ class Proof:
         part = "all" if self.share == 1 else f"{min(self.share, 0.9999):.4g}"
         pieces = "1 piece" if self.boxes == 1 else f"{self.boxes} pieces"
         return f"undecided on {part} of the box after {pieces}{why}"
+
+    _repr_html_ = picture.html
+
+
+@picture.pieces.register
+def _(proof: Proof) -> list[Any]:
+    if proof.point is None:
+        return [picture.Words(f"{proof}.".capitalize())]
+    rows = [{"at": name, "value": str(value)} for name, value in proof.point.items()]
+    sides = (("lhs in", proof.lhs), ("rhs in", proof.rhs))
+    rows += [{"at": name, "value": str(side)} for name, side in sides if side is not None]
+    pieces = "1 piece" if proof.boxes == 1 else f"{proof.boxes} pieces"
+    return [picture.Words(f"Refuted after {pieces}, at {proof.bits} bits."), picture.Rows(rows)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
+from theorykit.common import picture
 from theorykit.common.arguments import instance
 from theorykit.common.version import __version__
 from theorykit.predict._lengths import EPS
@@ -42,6 +44,11 @@ def page(found: Prediction) -> Page:
              "version": __version__}  # fmt: skip
     title = f"Will a transformer learn {found.asked.name} at all lengths?"
     return Page(title, found.answer, _lead(found), tuple(sections), facts)
+
+
+@picture.pieces.register
+def _(found: Prediction) -> list[Any]:
+    return [page(found)]
 
 
 def _lead(found: Prediction) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from theorykit.common import picture
 from theorykit.common.arguments import flag, function, instance, members, whole
 from theorykit.common.folders import Folder, write_atomically
 from theorykit.common.spelling import spelt
@@ -131,6 +132,13 @@ class Prediction:
         if outcome == "not learned" or (below and self.expects(trial.positions)):
             return "not judged"
         return "agree" if (outcome == "yes") == self.expects(trial.positions) else "disagree"
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        length = "" if self.length is None else f", from strings of up to {self.length} on"
+        return f"{self.asked.name}: {self.answer}{length}"
+
+    _repr_html_ = picture.html
 
     def json(self) -> dict[str, Any]:
         """Return a JSON object of what was found."""
