@@ -46,7 +46,8 @@ class Prediction(NamedTuple):
             f"{_number(self.condition)}, jitter {_number(self.jitter)}"
         )
 
-    _repr_html_ = picture.html
+    def _repr_html_(self) -> str | None:
+        return picture.html(self)
 
 
 @picture.pieces.register

@@ -48,7 +48,8 @@ class Kernel(NamedTuple):
         parts = [f"{name} {_shape(value)}" for name, value in _matrices(self)]
         return f"Kernel: {', '.join([*parts, _made(self)])}"
 
-    _repr_html_ = picture.html
+    def _repr_html_(self) -> str | None:
+        return picture.html(self)
 
 
 @picture.pieces.register

@@ -192,7 +192,8 @@ def _report(
         str | None, typer.Option(metavar="FILE", help="Write Markdown here (- is stdout).")
     ] = None,
     latex: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write LaTeX here (- is stdout).")
+        str | None,
+        typer.Option(metavar="FILE", help="Write LaTeX here: errata, and verdicts for margins."),
     ] = None,
     against: Annotated[
         Path | None,

@@ -339,7 +339,7 @@ def test_a_run_is_reported(command, quick):
     code, out, err = command("report", "less", "--against", "run")
     assert code == 0
     assert "q.moved: gone" in out
-    assert "and run seed 3." in err
+    assert "but run has seed 3." in err
     quick.with_name("empty").mkdir()
     code, _, err = command("report", "empty", "--html", "c")
     assert code == 0

@@ -7,6 +7,7 @@ from theorykit.subjects.crasp._interpret import Values
 from theorykit.subjects.crasp._print import expression as printed
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._search._write import words
+from theorykit.subjects.crasp._syntax import Kind
 
 MOST = 60
 """Positions of a run that are shown, at most."""
@@ -25,13 +26,16 @@ def _(program: Program) -> list[Any]:
 @picture.pieces.register
 def _(values: Values) -> list[Any]:
     kinds = values.program.kinds
-    shown = {"Boolean": lambda v: "true" if v else "", "count": str}
     rows = [
         {"position": i, "symbol": symbol}
-        | {name: shown[kind](values[name][i]) for name, kind in kinds.items()}
+        | {name: _shown(kind, values[name][i]) for name, kind in kinds.items()}
         for i, symbol in enumerate(("", *values.string))
     ]
     accepted = "accepted" if values[values.program.output][-1] else "not accepted"
     string = "".join(values.string[:MOST]) or "The empty string"
     left = "" if len(rows) <= MOST else f" The first {MOST} positions:"
     return [picture.Words(f"{string} is {accepted}.{left}"), picture.Rows(rows[:MOST])]
+
+
+def _shown(kind: Kind, value: int) -> str:
+    return str(value) if kind == "count" else "true" * bool(value)
