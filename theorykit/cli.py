@@ -1,6 +1,7 @@
 """The command line: `theorykit verify`, `list`, `show`, `report`, `experiment` and so on."""
 
 import contextlib
+import dataclasses
 import enum
 import json
 import os
@@ -15,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from theorykit import report
-from theorykit.claims import TierWarning, float64, one, select
+from theorykit.claims import TierWarning, float64, in_order, known_ids, one, select
 from theorykit.common.compiled import keep_compiled
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
@@ -39,7 +40,6 @@ INTERRUPTED = 130  # what shells expect after Ctrl-C
 app = typer.Typer(
     help="Check theory about transformers by computation.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -51,9 +51,19 @@ class Size(enum.StrEnum):
     paper = "paper"
 
 
+def complete_id(incomplete: str) -> list[str]:
+    """Return the ids of claims, and files of claims here, that begin like this, for the shell."""
+    files = [str(file) for file in Path().glob(f"{incomplete}*.py")]
+    return [word for word in [*files, *known_ids()] if word.startswith(incomplete)]
+
+
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATTERN or FILE]...", help="Ids, with * and ?; or files of claims."),
+    typer.Argument(
+        metavar="[PATTERN or FILE]...",
+        help="Ids, with * and ?; or files of claims.",
+        autocompletion=complete_id,
+    ),
 ]
 
 
@@ -146,9 +156,9 @@ def _list(
         ),
     ] = None,
 ) -> int:
-    """List claims."""
+    """List claims, in the order of their papers."""
     writable(json_file)
-    claims = select(names or [])
+    claims = sorted(select(names or []), key=in_order)
     if json_file is None:
         report.console().print(report.listing(claims))
     else:
@@ -158,12 +168,23 @@ def _list(
 
 @app.command("show")
 def _show(
-    id: Annotated[str, typer.Argument(metavar="ID")],
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID or PATTERN",
+            help="A claim's id; a pattern or a file of claims lists them in the paper's order.",
+            autocompletion=complete_id,
+        ),
+    ],
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE]...", help="Files of claims to look in.")
     ] = None,
 ) -> int:
-    """Show one claim: statement, assumptions, check, control and last result."""
+    """Show one claim: statement, assumptions, check, control and last result; or list several."""
+    if id.endswith(".py") or set(id) & set("*?["):
+        listed = sorted(select([id, *(files or [])]), key=in_order)
+        report.console().print(report.listing(listed, recall()))
+        return 0
     claim = one(id, files or ())
     try:
         with float64():
@@ -498,6 +519,36 @@ def _export(
     write_json({"proofs": [row.json() for row in rows]}, json_file)
     wrong = "accepted" if control else "refused"
     return int(any(row.state == wrong for row in rows))
+
+
+@app.command("bench")
+def _bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Benchmarks to run; by default all."),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option(metavar="DIR", help="The repository's folder of benchmarks.")
+    ] = Path("benchmarks"),
+    listed: Annotated[bool, typer.Option("--list", help="List them, and run none.")] = False,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write them to this file as JSON.")
+    ] = None,
+) -> int:
+    """Run benchmarks, and compare them with the last run on this machine."""
+    from theorykit.bench import bench, benchmarks
+
+    writable(json_file)
+    out = report.console(stderr=json_file == "-")
+    if listed:
+        known = benchmarks(folder)
+        out.print(report.rows([{"benchmark": n, "measures": what} for n, what in known.items()]))
+        return 0
+    err = report.console(stderr=True)
+    found = bench(names or [], folder, lambda line: err.print(line, markup=False))
+    out.print(report.rows([row.cells() for row in found]))
+    write_json({"rows": [dataclasses.asdict(row) for row in found]}, json_file)
+    return 0
 
 
 @app.command("schema")

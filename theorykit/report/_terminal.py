@@ -109,12 +109,21 @@ def shown(witness: Witness) -> str:
     return "\n".join("    " + line for line in lines)
 
 
-def listing(claims: Sequence[Claim]) -> Table:
-    """Return the table of `theorykit list`."""
-    made = _columns("claim", "where", "tier", "expected", "in words")
+def listing(claims: Sequence[Claim], last: Mapping[str, Any] | None = None) -> Table:
+    """Return a table of claims, in their order; `last`: what was found last of each."""
+    names = ("claim", "where", "tier", "expected", "in words")
+    made = _columns(*names[:4], *([] if last is None else ["last"]), *names[4:])
     for c in claims:
-        made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), c.words)
+        found = [] if last is None else [_verdict(last.get(c.id))]
+        made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), *found, c.words)
     return made
+
+
+def _verdict(last: Mapping[str, Any] | None) -> Text:
+    entry = _last_entry(last)
+    if entry is None:
+        return Text("not run yet")
+    return Text(entry.result.verdict, COLOURS[entry.result.verdict])
 
 
 def experiments(known: Sequence[Any]) -> Table:
