@@ -68,7 +68,7 @@ def test_the_domain_is_put_to_use():
 
 def test_a_proof_gives_up_when_it_has_cost_enough():
     steep = lambda x: (total(jax.hessian(weight)(x)), 6 * weight(x))
-    with pytest.raises(NotCertifiable, match="costs more"):
+    with pytest.raises(NotCertifiable, match="exceeds its budget"):
         ordered(steep, dict(x=(6,)), work=Work(100_000))
 
 

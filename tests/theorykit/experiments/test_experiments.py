@@ -45,7 +45,7 @@ def test_a_rate_rises_and_falls():
     assert float(step) == pytest.approx(-0.05)
     with pytest.raises(ValueError, match="falls as 'linear' or 'cosine'"):
         Adam(falling="fast")
-    with pytest.raises(ValueError, match="warmup goes with"):
+    with pytest.raises(ValueError, match="warmup needs"):
         Adam(warmup=3)
 
 

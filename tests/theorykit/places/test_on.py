@@ -88,7 +88,7 @@ def test_the_command_line_says_it(command):
     code, _, said = command("experiment", "sharper", "gap", "--on", "slurm:x", "--jobs", "2")
     assert (code, said) == (
         2,
-        "theorykit: give --jobs or --on, not both: a cluster has processes of its own.\n",
+        "theorykit: give --jobs or --on, not both: a cluster has its own processes.\n",
     )
 
 

@@ -139,7 +139,7 @@ def test_the_executor_decides_where(claims):
 
 def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
     task = ClaimTask.of(claims["holds"], "another", 0)
-    with pytest.raises(Mismatch, match="code that it reaches, is another"):
+    with pytest.raises(Mismatch, match="code that it reaches, differs"):
         perform(task)
     for name in ("theorykit", "jax"):
         others = task.versions | {name: "none"}
@@ -148,7 +148,7 @@ def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
     monkeypatch.setattr("theorykit.runs._runner.fingerprint", lambda claim: "another")
     with (
         concurrent.futures.ThreadPoolExecutor(1) as executor,
-        pytest.raises(ValueError, match="edited since"),
+        pytest.raises(ValueError, match="edited in the meantime"),
     ):
         verify([claims["holds"]], executor=executor)
 

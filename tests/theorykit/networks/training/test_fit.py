@@ -187,7 +187,7 @@ def test_divergence_says_where():
         (dict(problem=DATA), r"fit\(make, OnData\(x, y\), optimizer\)"),
         (dict(problem=3), r"problem is OnTask\(task, ...\) or OnData\(x, y, ...\), not int"),
         (dict(steps="3"), "steps is a whole number of at least 1, got '3'"),
-        (dict(seeds="31"), "seeds is how many"),
+        (dict(seeds="31"), "seeds is a count from 1"),
         (dict(key=2**32), r"a number from 0 to 2\^32 - 1"),
         (dict(optimizer="adam"), "optimizer is one of optax's"),
         (dict(task=Shift), r"task is an object, such as Shift\(\)"),
