@@ -249,7 +249,7 @@ def test_list_and_show(command, quick):
     assert code == 0
     assert "Small numbers are small." in out
     code, out, _ = command("list", "quick.py", "--json", "-")
-    assert [c["id"] for c in json.loads(out)["claims"]] == ["q.moved", "q.one"]
+    assert [c["id"] for c in json.loads(out)["claims"]] == ["q.one", "q.moved"]
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
     assert "no result for this claim in its present form" in out
