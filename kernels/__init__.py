@@ -48,7 +48,11 @@ _LATER = {"monte_carlo": "finite", "tangents": "tangents"}
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from theorykit.common.spelling import nearest
+
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}.{nearest(name, __dir__())}"
+        )
     module = importlib.import_module(f"{__name__}.{_LATER[name]}")
     return module if name == _LATER[name] else getattr(module, name)
 

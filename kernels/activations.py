@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike
 
+from theorykit.common.spelling import Spelt, nearest
 from theorykit.kernels.devices import varying
 from theorykit.kernels.gaussian import angles, saturating, scales, wide
 
@@ -39,7 +40,7 @@ class Duals(Protocol):
         ...
 
 
-class Activation(ABC):
+class Activation(Spelt, ABC):
     """A function, for finite networks, and its duals, for infinite ones.
 
     The duals of this class are Gauss-Hermite quadrature, with `u = sqrt(k11) s`,
@@ -251,11 +252,18 @@ def activation(name: "str | Duals") -> Duals:
     if isinstance(name, str):
         if name in NAMES:
             return NAMES[name]
-        raise ValueError(f"unknown activation {name!r}; known are {', '.join(map(repr, NAMES))}")
+        raise ValueError(
+            f"unknown activation {name!r}; known are {', '.join(map(repr, NAMES))}."
+            f"{nearest(name, NAMES)}"
+        )
     if isinstance(name, Duals) and not isinstance(name, type):
         return name
+    if isinstance(name, type) and issubclass(name, Duals):
+        raise ValueError(
+            f"an activation is an object, and {name.__name__} is a class: write {name.__name__}()"
+        )
     raise ValueError(
         f"an activation is one of {', '.join(map(repr, NAMES))} or an object with the methods "
         f"dual(k11, k12, k22) and dual_derivative(k11, k12, k22), got {name!r}; "
-        "activations.Quadrature(phi) makes one of any function"
+        "activations.Quadrature(phi) makes one from any function"
     )

@@ -13,6 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree, Shaped
 
 from theorykit.common.arguments import as_array, function, one_of, shown, size
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import computed, known, together, wanted
 from theorykit.kernels.result import Kernel
@@ -20,6 +21,7 @@ from theorykit.kernels.result import Kernel
 MEMORY = 2**28  # bytes of Jacobian that are held at once if no block is given
 
 
+@spelt
 @highest
 def empirical(
     network: Any,

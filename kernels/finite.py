@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Shaped
 from theorykit.common.arguments import shown, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels.devices import at_home
 from theorykit.kernels.empirical import checked, kernels_of, parts
 from theorykit.kernels.inputs import computed, wanted
@@ -20,6 +21,7 @@ from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
 
 
+@spelt
 @highest
 @at_home
 def monte_carlo(

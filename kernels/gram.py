@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 from theorykit.common.arguments import as_array, as_path, one_of, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels import over_mesh, stored, tiles
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.draws import SAMPLERS
@@ -21,6 +22,7 @@ from theorykit.kernels.stored import Stored
 from theorykit.kernels.transformer import InfiniteTransformer, Joint
 
 
+@spelt
 @highest
 def gram(
     network: InfiniteTransformer,
@@ -107,7 +109,9 @@ def gram(
     inputs = tiles.laid(named, tile, lambda tokens, features: min(most, usual(tokens, features)))
     tiles.check_rank(network, inputs, rank(inputs.tokens, inputs.parts[0].shape[2]))
     if mesh is not None and store is not None:
-        raise ValueError("a matrix is kept in a store or spread over a mesh: give one of the two")
+        raise ValueError(
+            "a matrix is kept in a store or spread over a mesh: give store or mesh, not both"
+        )
     run = tiles.block(network, how)
     if mesh is not None:
         values = over_mesh.computed(run, how.names(exact), inputs, key, mesh)

@@ -120,7 +120,7 @@ def _solve(k: Stored, largest: Spectrum, ridge: float, b: Matrix, tolerance: flo
     residual = float((np.linalg.norm(left, axis=0) / size).max(initial=0.0))
     if not residual <= 10 * tolerance:
         raise ValueError(
-            f"conjugate gradients are left with a relative residual of {residual:.2g} after "
+            f"conjugate gradients stopped at a relative residual of {residual:.2g} after "
             f"{steps} steps, above the tolerance of {tolerance:.2g}: a larger ridge, or a larger "
             "tolerance, would be right"
         )
@@ -155,7 +155,7 @@ def regression(
         )
     if y.ndim < 1 or len(y) != n:
         raise ValueError(
-            f"there must be one target an input: {n} inputs, targets of shape {y.shape}"
+            f"there must be one target per input: {n} inputs, targets of shape {y.shape}"
         )
     cross = k_test if isinstance(k_test, Stored) else as_array("the test kernel", k_test)
     if cross.ndim != 2 or cross.shape[1] != n:

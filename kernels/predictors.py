@@ -4,10 +4,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
+from theorykit.common import picture
 from theorykit.common.arguments import as_array, between
 from theorykit.common.precision import highest
+from theorykit.common.spelling import spelt
 from theorykit.kernels.devices import at_home
 from theorykit.kernels.inputs import floating, known, number, together
 from theorykit.kernels.iterative import regression
@@ -35,6 +38,35 @@ class Prediction(NamedTuple):
     jitter: float
     condition: Float[Array, ""]
     residual: float | None = None
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        return (
+            f"Prediction: {self.mean.shape[0]} outputs, condition number "
+            f"{_number(self.condition)}, jitter {_number(self.jitter)}"
+        )
+
+    def _repr_html_(self) -> str | None:
+        return picture.html(self)
+
+
+@picture.pieces.register
+def _(found: Prediction) -> list[Any]:
+    mean = np.asarray(found.mean)
+    columns = mean.reshape(len(mean), -1)
+    band: list[tuple[float, float, float]] = []
+    said = "Predicted mean of each test input"
+    if found.covariance is not None and columns.shape[1] == 1:
+        deviation = np.sqrt(np.maximum(np.diag(np.asarray(found.covariance)), 0))
+        rows = zip(columns[:, 0].tolist(), deviation.tolist(), strict=True)
+        band = [(float(i), m - 2 * d, m + 2 * d) for i, (m, d) in enumerate(rows)]
+        said += ", with two posterior standard deviations"
+    lines = [list(enumerate(column)) for column in columns.T[:8].tolist()]
+    return [picture.Words(f"{found}."), picture.Lines(f"{said}.", "test input", lines, band)]
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.3g}" if known(value) else "traced"
 
 
 def _returned(dtype: Any, mean, covariance, alpha, jitter, condition) -> Prediction:
@@ -85,6 +117,7 @@ def _stored(k, y, k_test, own, noise, jitter, name, tolerance) -> Prediction:
     return Prediction(mean, covariance, alpha, jitter, condition, found.residual)
 
 
+@spelt
 @highest
 @at_home
 def ridge(
@@ -121,6 +154,7 @@ def ridge(
     return _returned(dtype, cross @ alpha, None, alpha, jitter, condition)
 
 
+@spelt
 @highest
 @at_home
 def gp_posterior(

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Array, Float
 
+from theorykit.common import picture
+
 Values: TypeAlias = Float[Array | np.ndarray, "..."]
 
 
@@ -40,3 +42,54 @@ class Kernel(NamedTuple):
     draw: str = "exact"
     smallest_eigenvalue: Any = None
     leftover: Any = None
+
+    def __str__(self) -> str:
+        """Return its shapes and its error in a line."""
+        parts = [f"{name} {_shape(value)}" for name, value in _matrices(self)]
+        return f"Kernel: {', '.join([*parts, _made(self)])}"
+
+    def _repr_html_(self) -> str | None:
+        return picture.html(self)
+
+
+@picture.pieces.register
+def _(kernel: Kernel) -> list[Any]:
+    shown: list[Any] = [picture.Words(f"{kernel!s}.")]
+    for name, value in _matrices(kernel):
+        if np.ndim(value) == 2:
+            shown.append(picture.Matrix(name, np.asarray(value)))
+    return shown
+
+
+def _matrices(kernel: Kernel) -> list[tuple[str, Any]]:
+    """Return the kernels that were asked for, with their names."""
+    ntk = kernel.ntk if isinstance(kernel.ntk, dict) else {"": kernel.ntk}
+    named = [("nngp", kernel.nngp), *((f"ntk {group}".strip(), k) for group, k in ntk.items())]
+    return [(name, value) for name, value in named if value is not None]
+
+
+def _shape(value: Any) -> str:
+    return " x ".join(map(str, np.shape(value))) or "scalar"
+
+
+def _made(kernel: Kernel) -> str:
+    """Return how it was computed, and its largest standard error."""
+    if kernel.draws == 0:
+        return "exact" if kernel.draw == "exact" else kernel.draw
+    errors = [kernel.nngp_stderr, *_leaves(kernel.ntk_stderr)]
+    known = [np.max(e) for e in errors if e is not None and _is_known(e)]
+    error = f", standard error up to {max(known):.2g}" if known else ""
+    times = "replicate" if kernel.replicates == 1 else "replicates"
+    return f"{kernel.replicates} {times} of {kernel.draws} draws ({kernel.draw}){error}"
+
+
+def _leaves(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else [value]
+
+
+def _is_known(value: Any) -> bool:
+    """Return whether it is numbers, and not what JAX traces."""
+    try:
+        return np.asarray(value).size > 0
+    except Exception:
+        return False

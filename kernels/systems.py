@@ -27,7 +27,7 @@ def system(k, y, k_test, jitter=0.0):
         raise ValueError(f"the training kernel is a square matrix, got shape {k.shape}")
     if y.ndim < 1 or y.shape[0] != k.shape[0]:
         raise ValueError(
-            f"there must be one target an input: {k.shape[0]} inputs, targets of shape {y.shape}"
+            f"there must be one target per input: {k.shape[0]} inputs, targets of shape {y.shape}"
         )
     if k_test.ndim != 2 or k_test.shape[1] != k.shape[0]:
         raise ValueError(

@@ -418,7 +418,7 @@ def _require_cls(*sets: np.ndarray) -> None:
     cls = sets[0][0, -1]
     for x in sets:
         for wrong, what in (
-            (x[:, -1] != cls, f"another token than the {cls} that the first ends with"),
+            (x[:, -1] != cls, f"a last token that differs from the first string's, {cls}"),
             ((x[:, :-1] == cls).any(1), f"the token {cls} before its end too"),
         ):
             if wrong.any():

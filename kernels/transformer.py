@@ -10,6 +10,7 @@ from jaxtyping import ArrayLike, Bool, Real
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
+from theorykit.common.spelling import Spelt, spelt
 from theorykit.kernels import activations, engine
 from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.devices import home, spread
@@ -26,7 +27,7 @@ SCALES = ("score_scale", "sigma_w", "sigma_b", "positions")
 
 @parameters(*SCALES)
 @dataclass(frozen=True, kw_only=True)
-class InfiniteTransformer:
+class InfiniteTransformer(Spelt):
     """A transformer of infinite width and infinitely many heads, at initialisation.
 
     Every weight is N(0, 1) and its scale stands in the forward pass (NTK parameterisation):
@@ -78,6 +79,7 @@ class InfiniteTransformer:
         for name in SCALES:
             number(name, getattr(self, name))
 
+    @spelt
     @highest
     def __call__(
         self,

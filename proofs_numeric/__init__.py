@@ -1,1 +1,1 @@
-"""The numbered statements of the papers, as claims: a package a paper, a module a section."""
+"""The numbered statements of the papers, as claims: a package per paper, a module per section."""

@@ -7,6 +7,7 @@ from importlib import machinery as _machinery
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from theorykit.common import picture as _picture
 from theorykit.common.version import __version__ as __version__
 
 # In a source checkout `kernels` and `proofs_numeric` lie beside this folder, not
@@ -100,13 +101,18 @@ class _Short(_abc.MetaPathFinder, _abc.Loader):
 
 _sys.meta_path.append(_Short())
 
+# What draws objects in notebooks is imported when one is first shown.
+_picture.draw = lambda pieces: _importlib.import_module(f"{__name__}.report").fragment(pieces)
+
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
         return getattr(_importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
     if name in __all__:
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'theorykit' has no attribute {name!r}")
+    from theorykit.common.spelling import nearest
+
+    raise AttributeError(f"module 'theorykit' has no attribute {name!r}.{nearest(name, __all__)}")
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,11 @@
 """The command line: `theorykit verify`, `list`, `show`, `report`, `experiment` and so on."""
 
 import contextlib
+import dataclasses
 import enum
 import json
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -14,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from theorykit import report
-from theorykit.claims import TierWarning, float64, one, select
+from theorykit.claims import TierWarning, float64, in_order, known_ids, one, select
 from theorykit.common.compiled import keep_compiled
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
@@ -38,7 +40,6 @@ INTERRUPTED = 130  # what shells expect after Ctrl-C
 app = typer.Typer(
     help="Check theory about transformers by computation.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -50,23 +51,33 @@ class Size(enum.StrEnum):
     paper = "paper"
 
 
+def complete_id(incomplete: str) -> list[str]:
+    """Return the ids of claims, and files of claims here, that begin like this, for the shell."""
+    files = [str(file) for file in Path().glob(f"{incomplete}*.py")]
+    return [word for word in [*files, *known_ids()] if word.startswith(incomplete)]
+
+
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATTERN or FILE]...", help="Ids, with * and ?; files of claims."),
+    typer.Argument(
+        metavar="[PATTERN or FILE]...",
+        help="Ids, with * and ?; or files of claims.",
+        autocompletion=complete_id,
+    ),
 ]
 
 
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Processes; as many as cores and memory allow."),
+    typer.Option(
+        min=1, metavar="N", help="How many processes; by default as many as cores and memory allow."
+    ),
 ]
 On = Annotated[
     str | None,
     typer.Option(metavar="CLUSTER", help="dask:ADDRESS, or slurm[:jobs=N,time=...,partition=...]."),
 ]
-Cache = Annotated[
-    bool, typer.Option(help="Keep what is compiled, so that the next time is faster.")
-]
+Cache = Annotated[bool, typer.Option(help="Keep compiled code, so that the next run is faster.")]
 
 
 class Tier(enum.StrEnum):
@@ -80,14 +91,23 @@ class Tier(enum.StrEnum):
 @app.command("verify")
 def _verify(
     names: Names = None,
-    tier: Annotated[Tier, typer.Option(help="Which claims, by how long they take.")] = Tier.fast,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    tier: Annotated[
+        Tier, typer.Option(help="Which claims to run, by how long they take.")
+    ] = Tier.fast,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+    ] = 0,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write results here (- is stdout).")
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write results to this file as JSON (- is stdout)."
+        ),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Append results here; go on where it stopped."),
+        typer.Option(
+            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
+        ),
     ] = None,
     jobs: Jobs = None,
     on: On = None,
@@ -120,7 +140,7 @@ def _verify(
     write_json(as_json(head, found), json_file)
     if status:
         again = shlex.join(["theorykit", *sys.argv[1:]])
-        how = f"to go on: {again}" if run else "with --run DIR it could go on where it stopped"
+        how = f"to continue: {again}" if run else "with --run DIR it could be continued"
         message(f"interrupted after {len(found)} of {total} claims; {how}")
         return status
     return int(any(r.moved for r in found))
@@ -130,12 +150,15 @@ def _verify(
 def _list(
     names: Names = None,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
+        ),
     ] = None,
 ) -> int:
-    """List claims."""
+    """List claims, in the order of their papers."""
     writable(json_file)
-    claims = select(names or [])
+    claims = sorted(select(names or []), key=in_order)
     if json_file is None:
         report.console().print(report.listing(claims))
     else:
@@ -145,12 +168,23 @@ def _list(
 
 @app.command("show")
 def _show(
-    id: Annotated[str, typer.Argument(metavar="ID")],
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID or PATTERN",
+            help="A claim's id; a pattern or a file of claims lists them in the paper's order.",
+            autocompletion=complete_id,
+        ),
+    ],
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE]...", help="Files of claims to look in.")
     ] = None,
 ) -> int:
-    """Show one claim: statement, assumptions, check, control, last result."""
+    """Show one claim: statement, assumptions, check, control and last result; or list several."""
+    if id.endswith(".py") or set(id) & set("*?["):
+        listed = sorted(select([id, *(files or [])]), key=in_order)
+        report.console().print(report.listing(listed, recall()))
+        return 0
     claim = one(id, files or ())
     try:
         with float64():
@@ -168,7 +202,7 @@ def _show(
 
 @app.command("report")
 def _report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of `verify --run`.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `verify --run` wrote.")],
     patterns: Annotated[
         list[str] | None, typer.Argument(metavar="[PATTERN]...", help="Ids, with * and ?.")
     ] = None,
@@ -179,13 +213,15 @@ def _report(
         str | None, typer.Option(metavar="FILE", help="Write Markdown here (- is stdout).")
     ] = None,
     latex: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write LaTeX here (- is stdout).")
+        str | None,
+        typer.Option(metavar="FILE", help="Write LaTeX here: errata, and verdicts for margins."),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="OLD", help="Another run folder: show what moved.")
+        Path | None,
+        typer.Option(metavar="OLD", help="An older run folder, to show what has changed since."),
     ] = None,
 ) -> int:
-    """Report a run: as a web page, Markdown or LaTeX; on the terminal if none is asked for."""
+    """Report a run on the terminal, or as a web page, Markdown or LaTeX."""
     from theorykit.report import pages
 
     writable(markdown)
@@ -214,22 +250,30 @@ def _experiment(
     paper: Annotated[str | None, typer.Argument(metavar="[PAPER]")] = None,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]")] = None,
     size: Annotated[
-        Size, typer.Option(help="cpu: minutes on two cores; paper: as printed.")
+        Size, typer.Option(help="cpu: minutes on two cores; paper: the size in the paper.")
     ] = Size.cpu,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+    ] = 0,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep results here; go on where it stopped."),
+        typer.Option(
+            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
+        ),
     ] = None,
     jobs: Jobs = None,
     on: On = None,
     together: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="Seeds that train side by side, as one task; all."),
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="How many seeds train side by side as one task; by default all.",
+        ),
     ] = None,
     cache: Cache = True,
 ) -> int:
-    """Train a paper's experiment again; without a name, list what there is."""
+    """Run an experiment of a paper again; without a name, list them."""
     prepare(cache, jobs, on)  # before JAX is imported
     from theorykit import experiments
 
@@ -261,14 +305,22 @@ def _predict(
         typer.Argument(metavar="TASK", help="A name, a regular expression, or a Python file."),
     ],
     alphabet: Annotated[
-        str | None, typer.Option(help="The symbols; those of the expression without it.")
+        str | None, typer.Option(help="The symbols; by default those of the expression.")
     ] = None,
-    most: Annotated[int, typer.Option(min=0, max=40, help="Operations of programs, in full.")] = 7,
-    train: Annotated[bool, typer.Option("--train", help="Hold it against networks.")] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="All is a function of it.")] = 0,
+    most: Annotated[
+        int, typer.Option(min=0, max=40, help="Search all programs of up to this many operations.")
+    ] = 7,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train networks, and compare them with the prediction.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+    ] = 0,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep what is done here; go on where it stopped."),
+        typer.Option(
+            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
@@ -298,33 +350,43 @@ def _audit(
         list[str] | None,
         typer.Argument(
             metavar="[PATTERN or FILE]...",
-            help="Names of functions, with * and ?; ids of claims; files of claims to ask.",
+            help="Names of functions or ids of claims, with * and ?; or files of claims.",
         ),
     ] = None,
     folder: Annotated[
-        Path, typer.Option(metavar="DIR", help="Keep what is found here; go on where it stopped.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="Keep results in this folder, and resume an audit that stopped."
+        ),
     ] = Path("audit"),
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Plant as many faults; all without it.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many faults to plant; by default all."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The sample is a function of it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     budget: Annotated[
-        float | None, typer.Option(min=0.0, metavar="MINUTES", help="Stop after this long.")
+        float | None, typer.Option(min=0.0, metavar="MINUTES", help="Stop after this many minutes.")
     ] = None,
     tests: Annotated[Path, typer.Option(metavar="DIR", help="The folder of tests.")] = Path(
         "tests"
     ),
     run: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A run folder: ask claims that ran there.")
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="A run folder: also run the claims that ran the function there."
+        ),
     ] = None,
     equivalent: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Faults that change nothing, in TOML.")
+        Path | None, typer.Option(metavar="FILE", help="A TOML file of faults that change nothing.")
     ] = None,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
+        ),
     ] = None,
 ) -> int:
-    """Plant small faults in functions, one at a time; exit 0 if tests or claims notice all."""
+    """Plant small faults in functions, one at a time; exit 0 if tests or claims notice them all."""
     from theorykit.audit import audit
 
     writable(json_file)
@@ -351,7 +413,7 @@ def _audit(
     for problem in found.problems:
         message(problem)
     if found.left:
-        message(f"{found.left} faults are not planted yet; the same command goes on with them.")
+        message(f"{found.left} faults are not planted yet; the same command continues.")
     write_json(found.json(), json_file)
     return int(bool(found.missed))
 
@@ -359,7 +421,7 @@ def _audit(
 @app.command("new")
 def _new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the paper and of its folder.")
+        str, typer.Argument(metavar="NAME", help="The name of the paper and of its folder.")
     ],
 ) -> int:
     """Write a folder for the claims of a paper of your own, with tests and a workflow."""
@@ -377,19 +439,26 @@ def _coverage(
     names: Names = None,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep here which text each claim was written for."),
+        typer.Option(
+            metavar="FILE", help="Remember in this file which text each claim was written for."
+        ),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Record the current texts.")] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Record the current text of each statement.")
+    ] = False,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
+        ),
     ] = None,
 ) -> int:
-    """List what a LaTeX draft states, and its claims; exit 1 if a text has changed since."""
+    """List the statements of a LaTeX draft with their claims; exit 1 if a text has changed."""
     from theorykit.drafts import coverage
 
     if not names:
         raise ValueError(
-            "name the claims to look among: a pattern, such as 'my_paper.*', or a file of claims."
+            "name the claims too: a pattern, such as 'my_paper.*', or a file of claims."
         )
     writable(json_file)
     found = coverage(draft, select(names), record, accept)
@@ -405,16 +474,25 @@ def _export(
         Path | None, typer.Option(metavar="DIR", help="Write scripts for Rocq into this folder.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Run coqc on each, and keep its assumptions beside it.")
+        bool,
+        typer.Option(
+            "--check", help="Run coqc on each script, and keep the assumptions that it prints."
+        ),
     ] = False,
     control: Annotated[
-        bool, typer.Option("--control", help="Write the controls, which are to be refused.")
+        bool, typer.Option("--control", help="Write the controls, which Rocq should refuse.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=1.0, metavar="SECONDS", help="The longest that coqc may take.")
+        float,
+        typer.Option(
+            min=1.0, metavar="SECONDS", help="The most time that coqc may take per script."
+        ),
     ] = 300.0,
     json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write it here (- is stdout).")
+        str | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
+        ),
     ] = None,
 ) -> int:
     """Write proofs as scripts for Rocq; exit 1 if one that should be accepted is refused."""
@@ -443,6 +521,36 @@ def _export(
     return int(any(row.state == wrong for row in rows))
 
 
+@app.command("bench")
+def _bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Benchmarks to run; by default all."),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option(metavar="DIR", help="The repository's folder of benchmarks.")
+    ] = Path("benchmarks"),
+    listed: Annotated[bool, typer.Option("--list", help="List them, and run none.")] = False,
+    json_file: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write them to this file as JSON.")
+    ] = None,
+) -> int:
+    """Run benchmarks, and compare them with the last run on this machine."""
+    from theorykit.bench import bench, benchmarks
+
+    writable(json_file)
+    out = report.console(stderr=json_file == "-")
+    if listed:
+        known = benchmarks(folder)
+        out.print(report.rows([{"benchmark": n, "measures": what} for n, what in known.items()]))
+        return 0
+    err = report.console(stderr=True)
+    found = bench(names or [], folder, lambda line: err.print(line, markup=False))
+    out.print(report.rows([row.cells() for row in found]))
+    write_json({"rows": [dataclasses.asdict(row) for row in found]}, json_file)
+    return 0
+
+
 @app.command("schema")
 def _schema() -> int:
     """Print the JSON schema of a run's results."""
@@ -453,7 +561,7 @@ def _schema() -> int:
 def prepare(cache: bool, jobs: int | None, on: str | None) -> None:
     """Settle what processes inherit: one thread each, and where what is compiled is kept."""
     if jobs is not None and on is not None:
-        raise ValueError("give --jobs or --on, not both: a cluster has processes of its own.")
+        raise ValueError("give --jobs or --on, not both: a cluster has its own processes.")
     one_thread()
     if cache:
         keep_compiled()
@@ -506,6 +614,19 @@ def _said_plainly() -> Iterator[None]:
         yield
 
 
+def _usage(error: Any) -> str:
+    """Return what is wrong with the call, as the parser says it, in plain words."""
+    said = error.format_message().replace("Value error, ", "")
+    given = re.search(r"input_value=('[^']*')", str(error.__cause__))
+    if given is not None:
+        said = said.replace("Input should be", f"{given[1]} should be")
+    said = re.sub(r"should be a valid (integer|number), unable to .*", r"is not a valid \1", said)
+    said = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", said)
+    where = getattr(getattr(error, "ctx", None), "command_path", "theorykit")
+    stop = "" if said.endswith((".", "?")) else "."
+    return f"{said}{stop} `{where} --help` shows what there is."
+
+
 def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
@@ -522,7 +643,7 @@ def main() -> None:
         # The command-line parser's own errors, whichever package they come from.
         if not hasattr(error, "format_message"):
             raise
-        message(f"{error.format_message()} `theorykit --help` shows what there is.")
+        message(_usage(error))
         status = 2
     sys.stdout.flush()
     sys.stderr.flush()

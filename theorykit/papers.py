@@ -11,10 +11,13 @@ import importlib
 import importlib.metadata
 import pkgutil
 import re
+import tomllib
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 from theorykit.common.errors import explain
+from theorykit.common.spelling import Spelt
 
 GROUP = "theorykit.papers"
 """The entry point group by which a distribution says that it has a paper."""
@@ -28,7 +31,7 @@ class PaperWarning(UserWarning):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Paper:
+class Paper(Spelt):
     """A paper whose statements are checked.
 
     **Fields:**
@@ -117,6 +120,19 @@ def known() -> tuple[Paper, ...]:
 def holder(module: str) -> Paper | None:
     """Return the known paper that holds the module of this dotted name, None if there is none."""
     return next((paper for paper in known() if paper.holds(module)), None)
+
+
+def uninstalled(id: str) -> str | None:
+    """Return the folder, here or one below, of a project with this paper; None if it is known."""
+    if any(paper.id == id for paper in known()):
+        return None
+    for file in sorted([*Path().glob("pyproject.toml"), *Path().glob("*/pyproject.toml")]):
+        # One that cannot be read, or has no paper, is none.
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            entries = tomllib.loads(file.read_text())["project"]["entry-points"][GROUP]
+            if id in entries:
+                return str(file.parent)
+    return None
 
 
 @contextlib.contextmanager

@@ -31,21 +31,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--theorykit-run",
         metavar="DIR",
         type=Path,
-        help="keep the results of claims here, and go on where it stopped",
+        help="keep the results of claims in this folder, and resume a run that stopped",
     )
     group.addoption(
         "--theorykit-seed",
         metavar="N",
         type=int,
         default=0,
-        help="everything that claims draw is a function of it",
+        help="seed of all random numbers in claims",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks, and open the run folder in the process that writes it."""
     config.addinivalue_line("markers", "fast: a claim of the fast tier")
-    config.addinivalue_line("markers", "slow: takes long; a claim of the slow tier, for one")
+    config.addinivalue_line("markers", "slow: takes long, as claims of the slow tier do")
     seed, folder = config.getoption("theorykit_seed"), config.getoption("theorykit_run")
     if not 0 <= seed < 2**32:
         raise pytest.UsageError(f"--theorykit-seed is a number from 0 to 2^32 - 1, got {seed}")
@@ -76,7 +76,7 @@ class Moved(Exception):
     """The verdict is not the recorded one."""
 
     def __init__(self, result: "Result"):
-        super().__init__(f"{result.id} is {result.verdict}, and {result.expected} was expected.")
+        super().__init__(f"{result.id} is {result.verdict}, but {result.expected} was expected.")
         self.result = result
 
 

@@ -20,10 +20,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
+from theorykit.common.spelling import Spelt
 from theorykit.kernels.attention.rows import Fixed, General, Ratio, Separate, Tokens, step
 
 
-class Mechanism(ABC):
+class Mechanism(Spelt, ABC):
     """An attention: the weights of tokens, from the scores of the token that looks at them.
 
     **Fields** (of the class):

@@ -227,7 +227,7 @@ def test_a_store_of_something_else(tmp_path):
             make(**change)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
-    with pytest.raises(ValueError, match="holds other files and no kernel"):
+    with pytest.raises(ValueError, match="holds other files, not a kernel"):
         make(store=tmp_path / "other")
     with (
         stored.Folder(tmp_path / "busy", (stored.HEADER, {}), own=stored.OWN),
@@ -345,7 +345,7 @@ def test_wrong_regressions(matrix, kept):
     train, cross, test, k = matrix
     y = np.ones(len(train))
     for call, said in (
-        (lambda: kernels.ridge(train, y[1:], cross, ridge=1.0), "one target an input: 60 inputs"),
+        (lambda: kernels.ridge(train, y[1:], cross, ridge=1.0), "one target per input: 60 inputs"),
         (lambda: kernels.ridge(cross, y[:5], cross, ridge=1.0), "the training kernel is a square"),
         (lambda: kernels.ridge(train, y, test, ridge=1.0), "the test kernel has shape"),
         (lambda: kernels.ridge(train, y * np.nan, cross, ridge=1.0), "targets must be finite"),

@@ -99,7 +99,7 @@ INDEFINITE = np.diag([1.0, 1.0, 1.0, 1.0, -0.1])
     ("changes", "wrong"),
     [
         ({"k_train": K[:, :4]}, r"square matrix, got shape \(5, 4\)"),
-        ({"y": Y[:4]}, r"one target an input: 5 inputs, targets of shape \(4, 2\)"),
+        ({"y": Y[:4]}, r"one target per input: 5 inputs, targets of shape \(4, 2\)"),
         ({"k_test": K_TEST.T}, r"\(test inputs, 5 training inputs\), got \(5, 3\)"),
         ({"ridge": -1.0}, "ridge is a number of at least 0, got -1.0"),
         ({"ridge": np.nan}, "ridge is a number of at least 0, got nan"),

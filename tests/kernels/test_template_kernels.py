@@ -133,7 +133,7 @@ def test_the_matrix_of_an_mlp_is_singular_and_of_the_transformer_is_not():
 @pytest.mark.parametrize(
     ("x", "said"),
     [
-        ([[1, 2, 0], [1, 2, 3]], "another token than the 0"),
+        ([[1, 2, 0], [1, 2, 3]], "a last token that differs from the first string's, 0"),
         ([[1, 2, 0], [0, 2, 0]], r"\[0, 2, 0\] has the token 0 before its end"),
         ([[1.0, 0.0]], "token ids"),
         ([[-1, 0]], "some negative"),

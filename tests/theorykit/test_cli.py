@@ -79,7 +79,7 @@ def lines(folder):
 def test_a_killed_run_goes_on_to_the_same_results(folder, command, registry):
     code, out, _ = command("verify", "my_claims.py", "--json", "whole.json")
     assert code == 0
-    assert "8 claims: 7 holds, 1 refuted; all as recorded." in out
+    assert "8 claims: 7 hold, 1 refuted; all as recorded." in out
     assert "member = 9" in out
     again = ("verify", "my_claims.py", "--json", "resumed.json", "--run", "run")
     process = start(folder, *again)
@@ -124,7 +124,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(folder):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "to go on: theorykit verify my_claims.py --run run" in err
+    assert "to continue: theorykit verify my_claims.py --run run" in err
     assert "Traceback" not in err
     assert "holds" in out
 
@@ -155,7 +155,7 @@ def quick(registry, tmp_path):
 def test_a_moved_verdict_is_exit_code_1(command, quick):
     code, out, err = command("verify", "quick.py", "--json", "out.json", "--seed", 7)
     assert code == 1
-    assert "refuted (not holds)" in out
+    assert "refuted (recorded: holds)" in out
     assert "1 moved from the recorded verdict" in out
     assert "[2/2]" in err
     run = json.loads(quick.with_name("out.json").read_text())
@@ -183,15 +183,33 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["verify", "quick.py", "--run", "used"], "a run with seed 5, this one has seed 0"),
         (["verify", "quick.py", "--run", "quick.py"], "cannot be the folder of a run"),
         (["verify", "--seed", "-1"], "--seed"),
-        (["verify", "--tier", "medium"], "medium"),
+        (
+            ["verify", "--tier", "medium"],
+            "'medium' is not one of 'fast', 'slow', 'all'. `theorykit",
+        ),
+        (["verify", "--seed", "x"], "'x' is not a valid integer. `theorykit verify --help`"),
         (["verify", "--nonsense"], "nonsense"),
+        (["verify", "--tire", "fast"], "No such option: --tire. Did you mean --tier?"),
+        (["verify", "draft.tex"], "not a file of claims, whose name ends in .py; `theorykit cov"),
+        (["verify", "used"], "used is a folder; name its files of claims, as in used/*.py."),
+        (["verify", "syntax.py"], "cannot be imported: SyntaxError: invalid syntax (syntax.py:1)."),
+        (
+            ["verify", "own.*"],
+            "the paper is in drafts and is not installed; `pip install -e drafts`",
+        ),
+        (
+            ["show", "own.one"],
+            "the paper is in drafts and is not installed; `pip install -e drafts`",
+        ),
+        (["predict", "(ab"], "does not parse: a parenthesis is not closed."),
+        (["predict", "*ab"], "does not parse: * has nothing before it."),
         (["show", "q.none", "quick.py"], "no claim has the id 'q.none'"),
         (["show", "q.oen", "quick.py"], "Did you mean q.one?"),
         (["verify", "q.moveed", "quick.py"], "Did you mean q.moved?"),
         (["experiment", "sharper", "gaps"], "Did you mean sharper gap?"),
         (["frobnicate"], "frobnicate"),
         (["report", "no/run"], "there is no run folder no/run"),
-        (["report", ".", "--html", "out"], ". holds other files and no run"),
+        (["report", ".", "--html", "out"], ". is not a run folder: it holds other files"),
         (["report", "used", "--latex", "no/such/out.tex"], "no writable folder no/such"),
         (["report", "used", "q.*"], "no result of the run matches 'q.*'"),
     ],
@@ -199,6 +217,12 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
 def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments, words):
     quick.with_name("bad.py").write_text("1 / 0")
     quick.with_name("twice.py").write_text(QUICK + QUICK)
+    quick.with_name("syntax.py").write_text("def f(:")
+    quick.with_name("draft.tex").write_text("")
+    quick.with_name("drafts").mkdir()
+    quick.with_name("drafts").joinpath("pyproject.toml").write_text(
+        '[project]\nentry-points."theorykit.papers".own = "own:PAPER"\n'
+    )
     used = quick.with_name("used")
     used.mkdir()
     (used / "header.json").write_text('{"version": "0.1.0", "seed": 5}')
@@ -215,7 +239,9 @@ def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):
     code, out, err = command("verify", "quick.py")
     assert code == 0
     assert "1 claim: 1 holds; all as recorded." in out
-    assert "theorykit: 1 claim of the slow tier is left out; the tier all has every claim" in err
+    assert (
+        "theorykit: 1 claim of the slow tier is left out; to run every claim, use --tier all" in err
+    )
 
 
 def test_list_and_show(command, quick):
@@ -223,16 +249,16 @@ def test_list_and_show(command, quick):
     assert code == 0
     assert "Small numbers are small." in out
     code, out, _ = command("list", "quick.py", "--json", "-")
-    assert [c["id"] for c in json.loads(out)["claims"]] == ["q.moved", "q.one"]
+    assert [c["id"] for c in json.loads(out)["claims"]] == ["q.one", "q.moved"]
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
-    assert "no result of this claim as it is now" in out
+    assert "no result for this claim in its present form" in out
     command("verify", "quick.py", "--seed", 3)
     code, out, _ = command("show", "q.one", "quick.py")
     for words in ("n is small", "n < 3", "exhaustive", "replaces predicate", "seed 3", "holds"):
         assert words in out
     quick.write_text(quick.read_text().replace("n < 3", "n < 4"))
-    assert "no result of this claim as it is now" in command("show", "q.one", "quick.py")[1]
+    assert "no result for this claim in its present form" in command("show", "q.one", "quick.py")[1]
 
 
 RUNS = """
@@ -253,11 +279,11 @@ def test_what_a_claim_ran_is_shown(command, quick):
     quick.write_text(RUNS)
     code, out, _ = command("verify", "quick.py", "--run", "run")
     assert code == 0
-    assert "3 claims: 3 holds; all as recorded. Of them 1 ran theorykit's functions." in out
+    assert "3 claims: 3 hold; all as recorded. 1 ran theorykit's own functions." in out
     said = {
         "q.runs": "Ran: theorykit.pacbayes.gaussian_kl",
-        "q.none": "Ran: none of theorykit's functions, and it does not say that it is",
-        "q.pure": "Ran: none of theorykit's functions: it is of mathematics alone",
+        "q.none": "Ran: none of theorykit's own functions, although the claim is not",
+        "q.pure": "Ran: none of theorykit's own functions: the claim is about mathematics",
     }
     command("report", "run", "--html", "page")
     page = (quick.parent / "page" / "index.html").read_text().replace("<wbr>", "")
@@ -273,7 +299,7 @@ def test_a_last_result_of_another_version_is_none(command, quick, tmp_path, monk
     kept.write_text(kept.read_text().replace('"measured"', '"ratio"'))
     code, out, _ = command("show", "q.one", "quick.py")
     assert code == 0
-    assert "no result of this claim as it is now" in out
+    assert "no result for this claim in its present form" in out
 
 
 def test_the_schema_describes_what_verify_writes(command, quick):
@@ -313,7 +339,7 @@ def test_a_run_is_reported(command, quick):
     code, out, err = command("report", "less", "--against", "run")
     assert code == 0
     assert "q.moved: gone" in out
-    assert "and run seed 3." in err
+    assert "but run has seed 3." in err
     quick.with_name("empty").mkdir()
     code, _, err = command("report", "empty", "--html", "c")
     assert code == 0

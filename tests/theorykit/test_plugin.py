@@ -72,7 +72,7 @@ def test_each_claim_is_a_test_with_the_mark_of_its_tier(suite):
 def test_a_moved_verdict_fails_with_what_the_command_line_prints(suite):
     done = suite("test_mine.py::mine.false")
     assert done.returncode == 1
-    assert "mine.false is refuted, and holds was expected." in done.stdout
+    assert "mine.false is refuted, but holds was expected." in done.stdout
     assert "member = 2" in done.stdout
     assert "1 claim: 1 refuted; 1 moved from the recorded verdict." in done.stdout
 
@@ -103,7 +103,7 @@ def test_a_folder_keeps_results_from_all_workers_and_goes_on(suite, tmp_path):
     [
         (["--theorykit-seed=-1"], "--theorykit-seed is a number from 0 to 2^32 - 1, got -1"),
         (["--theorykit-run=test_mine.py"], "cannot be the folder of a run"),
-        (["--theorykit-run=."], "holds other files and no run"),
+        (["--theorykit-run=."], "holds other files, not a run"),
     ],
 )
 def test_bad_options_are_one_sentence(suite, options, said):

@@ -209,7 +209,9 @@ def _excused(file: str | Path | None) -> set[tuple[str, str]]:
     entries = tomllib.loads(Path(file).read_text()).get("equivalent", [])
     for entry in entries:
         if not {"function", "change", "reason"} <= set(entry):
-            raise ValueError(f"{file}: a fault has a function, a change and a reason: {entry}.")
+            raise ValueError(
+                f"{file}: every fault has a function, a change and a reason, but one is {entry}."
+            )
     return {(e["function"], e["change"]) for e in entries}
 
 
@@ -323,7 +325,7 @@ class _Worker:
             answer = self.ask("claims", 600.0, claims=[id], files=files, seed=0)
             self._clean[id] = answer.get("claims", {}).get(id, {})
             if not self._clean[id]:
-                self.problems.append(f"The claim {id} cannot be asked: {answer}.")
+                self.problems.append(f"The claim {id} cannot be run: {answer}.")
         ids = [i for i in ids if self._clean[i]]
         clean = {i: self._clean[i]["result"] for i in ids}
         patience = PATIENCE + 10 * sum(self._clean[i]["seconds"] for i in ids)

@@ -57,8 +57,8 @@ def functions(patterns: Iterable[str]) -> list[Function]:
         matching = [f for f in _written(root) if any(_matches(n, pattern) for n in _names(f))]
         if not matching:
             raise ValueError(
-                f"no function matches {pattern!r}; a pattern is like theorykit.pacbayes.*, or like "
-                "theorykit.kernels.ridge, and begins with a package that can be imported."
+                f"no function matches {pattern!r}; a pattern begins with a package that can be "
+                "imported, as theorykit.pacbayes.* or theorykit.kernels.ridge do."
             )
         found |= {f.name: f for f in matching}
     return [found[name] for name in sorted(found)]

@@ -14,6 +14,7 @@ from jaxtyping import Shaped
 from theorykit.certify import _constants, _control, _elementwise, _linalg, _structure  # noqa: F401
 from theorykit.certify._machine import Machine, NotCertifiable, Unknown
 from theorykit.certify._numbers import ball, float_above, float_below, objects, precision
+from theorykit.common import picture
 from theorykit.common.arguments import function, instance
 
 
@@ -84,6 +85,26 @@ class Balls:
             return f"Balls({shown(self.array.item())})"
         text = np.array2string(self.array, formatter={"object": shown}, separator=", ")
         return f"Balls({text})"
+
+    def __str__(self) -> str:
+        """Return it in a line: the ball, or how many and how wide."""
+        if not self.shape or self.array.size == 1:
+            return shown(self.array.item())
+        size = " x ".join(map(str, self.shape))
+        return f"{size} balls, the widest of radius {self.radius:.3g}"
+
+    _repr_html_ = picture.html
+
+
+MOST = 40
+"""Balls that are shown one by one, at most."""
+
+
+@picture.pieces.register
+def _(balls: Balls) -> list[Any]:
+    found = list(np.ndenumerate(balls.array))
+    rows = [{"entry": ", ".join(map(str, at)) or "all", "enclosed in": shown(b)} for at, b in found]
+    return [picture.Words(f"{balls}."), picture.Rows(rows[:MOST])]
 
 
 def shown(x: Any) -> str:
@@ -181,7 +202,7 @@ def refuse_unbounded(machine: Machine, outputs: Sequence[Any]) -> None:
         for b in x.flat:
             if not b.is_finite() and b not in (arb.pos_inf(), arb.neg_inf()):
                 raise machine.culprit or NotCertifiable(
-                    "nothing is known of a result: it is NaN, or too large to bound."
+                    "a result cannot be bounded: it is NaN, or too large."
                 )
 
 

@@ -187,7 +187,7 @@ def over_cases(
             letters = MOST_LETTERS
         except Open as error:
             return Everywhere(False, why=str(error))
-    raise Spent("the exponents in it have no common unit.")
+    raise Spent("its exponents have no common unit.")
 
 
 class _Cases:

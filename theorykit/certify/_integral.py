@@ -133,9 +133,9 @@ def _entry(value: Any, given: Any) -> Any:
     try:
         made = ball(value)
     except ValueError as error:
-        raise ValueError(f"the covariance {given!r} is none: {error}") from None
+        raise ValueError(f"{given!r} is not a covariance: {error}") from None
     if not isinstance(made, arb) or not made.is_finite():
-        raise ValueError(f"the covariance {given!r} is none: {value!r} is not a real number.")
+        raise ValueError(f"{given!r} is not a covariance: {value!r} is not a real number.")
     if isinstance(value, arb):
         return made
     try:

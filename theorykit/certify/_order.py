@@ -90,7 +90,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
         gap = b - a
         if isinstance(gap, Infinite):
             if not gap.value > 0:
-                raise Open("a side is infinite, or no number.")
+                raise Open("a side is infinite, or not a number.")
             continue
         if gap.code in seen:
             continue
@@ -102,7 +102,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None:
-                raise Open(f"{shortened(ring.show(p))} >= 0 is not shown.")
+                raise Open(f"{shortened(ring.show(p))} >= 0 could not be shown.")
             goals.append(AtLeast(gap, num, step, p, found, times))
     return goals
 

@@ -15,6 +15,7 @@ from theorykit.certify._enclose import Balls, Program, number_array
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import ball, float_above, float_below, precision
+from theorykit.common import picture
 from theorykit.common.arguments import as_array, function, shown
 
 Box = dict[str, tuple[Any, Any]]
@@ -61,6 +62,19 @@ class Proof:
         part = "all" if self.share == 1 else f"{min(self.share, 0.9999):.4g}"
         pieces = "1 piece" if self.boxes == 1 else f"{self.boxes} pieces"
         return f"undecided on {part} of the box after {pieces}{why}"
+
+    _repr_html_ = picture.html
+
+
+@picture.pieces.register
+def _(proof: Proof) -> list[Any]:
+    if proof.point is None:
+        return [picture.Words(f"{proof}.".capitalize())]
+    rows = [{"at": name, "value": str(value)} for name, value in proof.point.items()]
+    sides = (("lhs in", proof.lhs), ("rhs in", proof.rhs))
+    rows += [{"at": name, "value": str(side)} for name, side in sides if side is not None]
+    pieces = "1 piece" if proof.boxes == 1 else f"{proof.boxes} pieces"
+    return [picture.Words(f"Refuted after {pieces}, at {proof.bits} bits."), picture.Rows(rows)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +131,7 @@ def prove(
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ValueError(f"budget is how many pieces to look at, at least 1, not {shown(budget)}.")
+        raise ValueError(f"budget is the number of pieces to try, at least 1, not {shown(budget)}.")
     with precision(bits):
         whole, inner, shapes = _read(box)
         search = _Search(inequality, shapes, inner)
@@ -345,7 +359,7 @@ def _read(
     """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
     if not isinstance(box, Mapping) or not box:
         raise ValueError(
-            f"a box has an interval a variable, as in dict(x=(0, 1)), not {shown(box)}."
+            f"a box has one interval per variable, as in dict(x=(0, 1)), not {shown(box)}."
         )
     lows: list[arb] = []
     highs: list[arb] = []
@@ -383,7 +397,7 @@ def _end(name: str, end: Any) -> np.ndarray:
     try:
         values = number_array(end)
     except ValueError as error:
-        raise ValueError(f"an end of {name} is no number: {error}") from None
+        raise ValueError(f"an end of {name} is not a number: {error}") from None
     made = np.empty(values.shape, dtype=object)
     for where in np.ndindex(values.shape):
         made[where] = ball(values[where])

@@ -139,14 +139,14 @@ class Quotient:
     def inverse(self) -> "Quotient":
         """Return 1 over it.
 
-        **Raises:** `NotCertifiable` if it is not proved to be other than zero everywhere.
+        **Raises:** `NotCertifiable` if it is not proved to be nonzero everywhere.
         """
         ring = self.ring
         q = self.cancelled()
         parts = signed_factors(ring, q.num)
         if parts is None:
             said = shortened(ring.show(q.num))
-            raise Doubt(f"the denominator {said} is not proved to be other than zero everywhere")
+            raise Doubt(f"the denominator {said} is not proved to be nonzero everywhere")
         scale, factors = parts
         made = Quotient(ring, ring.product(q.den) / scale)
         den: dict[int, int] = {}

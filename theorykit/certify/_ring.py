@@ -65,7 +65,7 @@ class Work:
         """
         self.left -= work
         if self.left < 0:
-            raise Spent("the proof costs more than it may; smaller sizes cost less.")
+            raise Spent("the proof exceeds its budget; smaller sizes cost less.")
 
 
 def rational(value: Any) -> fmpq:
@@ -77,7 +77,7 @@ def rational(value: Any) -> fmpq:
         return fmpq(int(value))
     if isinstance(value, float | np.floating | Fraction):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
-            raise NotCertifiable(f"{value} is no rational number.")
+            raise NotCertifiable(f"{value} is not a rational number.")
         exact = value if isinstance(value, Fraction) else Fraction(float(value))
         return fmpq(exact.numerator, exact.denominator)
     if isinstance(value, fmpq):

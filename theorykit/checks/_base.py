@@ -10,6 +10,7 @@ import numpy as np
 
 from theorykit.common.arguments import shown
 from theorykit.common.keys import generator
+from theorykit.common.spelling import Spelt
 from theorykit.results import Evidence, Outcome, Resolution
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Trial:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Check(abc.ABC):
+class Check(Spelt, abc.ABC):
     """A way to try a claim.
 
     **Arguments:** `control`: the fields to replace to get the false neighbour, which the same
@@ -139,7 +140,7 @@ class Check(abc.ABC):
         unknown = set(self.control) - fields
         if unknown or not self.control:
             raise ValueError(
-                f"a control replaces fields of its check, {', '.join(sorted(fields))}; "
+                f"a control replaces fields of its check ({', '.join(sorted(fields))}); "
                 f"it cannot replace {', '.join(sorted(unknown)) or 'nothing'}."
             )
         same = [

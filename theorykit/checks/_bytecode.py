@@ -77,12 +77,12 @@ def loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], in
                 if step.argval == "format":
                     rounds = not (isinstance(previous, str) and _formats_exactly(previous))
                 if rounds:
-                    say("rounds", f"uses {step.argval}, by which floats can be made or written")
+                    say("rounds", f"uses {step.argval}, which can make or write floats")
             case "BINARY_OP" if step.argrepr in ("/", "/=", "**", "**="):
                 say(
                     "rounds",
-                    f"uses {step.argrepr}, which is not watched there: the source is not to be "
-                    "found, or it changes a part of something in place",
+                    f"uses {step.argrepr}, which cannot be watched there: its source cannot be "
+                    "found, or it changes something in place",
                 )
             case "FORMAT_VALUE" | "FORMAT_WITH_SPEC" if (
                 step.opname == "FORMAT_WITH_SPEC" or (step.arg or 0) & 4
@@ -142,7 +142,7 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 
 def _why(value: Any) -> str:
     if isinstance(value, str | bytes):
-        return "by which a float can be written"
+        return "which can write a float"
     if isinstance(value, float | complex):
         return f"which is {an(type(value).__name__)}"
     return "which holds a float"

@@ -26,6 +26,7 @@ from theorykit.checks._sides import Sides
 from theorykit.checks.domains import Case, Domain, Inputs, Interval, Sizes
 from theorykit.common.arguments import size
 from theorykit.common.errors import explain
+from theorykit.common.spelling import nearest
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
 PRECISIONS = (64, 128, 256, 512, 1024)
@@ -59,8 +60,10 @@ def enclosed_at(check: Any, point: Mapping[str, Any], bits: int) -> tuple[Balls,
 
     wanted = [*check.over.sizes, *check.over.arguments]
     if set(point) != set(wanted):
+        strange = [name for name in point if name not in wanted]
+        meant = nearest(strange[0], wanted) if strange else ""
         raise ValueError(
-            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}."
+            f"the point needs {', '.join(wanted)}, not {', '.join(point) or 'nothing'}.{meant}"
         )
     sizes = {name: point[name] for name in check.over.sizes}
     given = {}
@@ -100,7 +103,8 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
                 outcome = say(point, entry)
             which = f", entry={entry + 1}" if len(least) > 1 else ""
             certificate = Certificate(
-                how="Both sides are enclosed at the witness, and the violation is certain.",
+                how="Both sides are enclosed at the witness, and the violation is certain. "
+                f"{sides.over.parameters()}".rstrip(),
                 where=written(point, sides.sizes),
                 bits=bits,
                 lhs=shown(left.array[entry]),
@@ -110,7 +114,7 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
             return dataclasses.replace(
                 outcome, evidence=Evidence.certified, certificate=certificate
             )
-        why = "the enclosures do not separate the sides"
+        why = "the enclosures of the two sides overlap"
         rounding = most.max(initial=-np.inf) <= 1e-3 * _gap(outcome)
         if most.max(initial=-np.inf) <= 0:
             break
@@ -120,8 +124,9 @@ def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Exc
             verdict=Verdict.inconclusive,
             witness=None,
             note=f"In float64 {outcome.note.rstrip('.')} at {written(point, sides.sizes)}, but "
-            "ball arithmetic finds no such violation there: floats cancel. Set `floor` to the size "
-            "of what cancels, or write the sides so that less does.",
+            "ball arithmetic finds no such violation there: cancellation in float64. Set "
+            "`floor` to the size of the terms that cancel, or write the sides so that less "
+            "cancels.",
         )
     return dataclasses.replace(outcome, note=f"{outcome.note} Not certified: {why.rstrip('.')}.")
 
@@ -160,7 +165,7 @@ def certify_first(
             return seen[-1]
     if not seen:
         where = written(as_printed(points[-1]), sides.sizes)
-        how = f"the claim failed at {where}, and did not when that point was evaluated again"
+        how = f"the claim failed at {where}, but not when that point was evaluated again"
         raise ClaimError(unsteady("a side", how))
     return seen[0]
 
@@ -224,7 +229,9 @@ class OnBox:
         fixed = {k: v for k, v in self.where.items() if k not in over.arguments}
         unknown = set(fixed) - set(over.sizes)
         if unknown:
-            raise ClaimError(f"on_box names {', '.join(sorted(unknown))}, which the domain lacks.")
+            raise ClaimError(
+                f"on_box names {', '.join(sorted(unknown))}, which the domain does not have."
+            )
         return settings_of(over, fixed)
 
     def box(self, over: Inputs, sizes: Sizes) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -258,14 +265,15 @@ class OnBox:
                 if narrow:
                     raise ClaimError(
                         f"on_box has no width: {name} is {float(narrow[0]):g} at both ends of an "
-                        "interval, and a proof at points says nothing of those between; give an "
+                        "interval, and a proof at points says nothing about those in between; "
+                        "give an "
                         "interval, or fix it in the statement."
                     )
                 if _covered(over.arguments[name], low, high) == 0 and low.size:
                     raise ClaimError(
-                        f"on_box lies outside of the domain: {name} in {_product(low, high)} has "
-                        f"no part in common with {over.arguments[name]}, so that a proof there "
-                        "says nothing of the claim."
+                        f"on_box lies outside the domain: {name} in {_product(low, high)} has "
+                        f"no part in common with {over.arguments[name]}, so a proof there says "
+                        "nothing about the claim."
                     )
 
     def scope(self, over: Inputs) -> tuple[Scope, float | None]:
@@ -378,10 +386,12 @@ def settings_of(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
         found = [s for s in over.settings() if fits(s)]
     except KeyError as error:
-        raise ClaimError(f"a proof names the size {error}, which the domain lacks.") from None
+        raise ClaimError(
+            f"a proof names the size {error}, which the domain does not have."
+        ) from None
     if not found:
         wanted = ", ".join(f"{k}={v}" for k, v in fixed.items())
-        raise ClaimError(f"a proof asks for {wanted}, which is none of the domain's sizes.")
+        raise ClaimError(f"a proof asks for {wanted}, which is not among the domain's sizes.")
     return found
 
 
@@ -409,7 +419,7 @@ def _proved_on_box(
             point = {k: np.asarray(v, dtype=float) for k, v in found.point.items()}
             if not over.admits(point, sizes):
                 where = "its premise" if over.contains(point) else "its domain"
-                why = f"Not proved: at {written(point, sizes)}, outside of {where}, it fails."
+                why = f"Not proved: at {written(point, sizes)}, outside {where}, it fails."
                 return dataclasses.replace(outcome, unproved=why)
             if not beyond.max(initial=0.0) > 0:
                 why = f"Not proved: at {written(point, sizes)} it fails by less than the tolerance."
@@ -426,12 +436,11 @@ def _proved_on_box(
             return certify_witness(say, sides, point, int(np.argmax(beyond)), excess)
         if found.status != "proved":
             why = (
-                f"Not proved for {proof.text(over)}: {found}; a smaller box or a larger budget may "
-                "do."
+                f"Not proved for {proof.text(over)}: {found}; try a smaller box or a larger budget."
             )
             return dataclasses.replace(outcome, unproved=why)
     scope, share = proof.scope(over)
-    beyond_it = "; outside of it searched only" if scope is Scope.part else ""
+    beyond_it = "; outside it, only searched" if scope is Scope.part else ""
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,

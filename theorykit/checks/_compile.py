@@ -35,7 +35,7 @@ def compile_for(
     if twice:
         again = jax.jit(functools.partial(function)).trace(*arguments)
         if not alike(traced.jaxpr, again.jaxpr):
-            raise ClaimError(unsteady(twice, "traced twice, it gives two programs"))
+            raise ClaimError(unsteady(twice, "tracing it twice gives two different programs"))
     lowered = traced.lower()
     cost = lowered.cost_analysis() or {}
     work = repeats * cost.get("flops", 0.0)

@@ -46,8 +46,8 @@ class Construction(Check):
         properties = self.has.values() if isinstance(self.has, Mapping) else [self.has]
         if not properties or not all(map(callable, properties)):
             raise ClaimError(
-                f"has is a function to a truth value, or a dict of several with their names, not "
-                f"{shown(self.has)}."
+                "has is a function that returns a truth value, or a dict of such functions by "
+                f"name, not {shown(self.has)}."
             )
         named = self.has if isinstance(self.has, Mapping) else {"": self.has}
         blind = {f"property {name!r}" if name else "has": has for name, has in named.items()}
@@ -73,7 +73,7 @@ class Construction(Check):
                 if not _holds(name, holds, built):
                     if bool(holds(self._built(case))):
                         how = f"{f'case {case!r}' if self.cases is not None else 'it'} failed once"
-                        how += ", and not when it was built again"
+                        how += ", but not when it was built again"
                         raise ClaimError(unsteady("the construction", how))
                     what = f"property {name!r}" if name else "property"
                     code = "" if self.cases is None else f"case = {case!r}\n"

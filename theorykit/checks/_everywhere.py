@@ -47,7 +47,9 @@ class Everywhere:
         """Return the sizes to prove it at."""
         unknown = set(self.sizes) - set(over.sizes)
         if unknown:
-            raise ClaimError(f"everywhere names {', '.join(sorted(unknown))}, which is no size.")
+            raise ClaimError(
+                f"everywhere names {', '.join(sorted(unknown))}, which is not a size of the domain."
+            )
         return settings_of(over, self.sizes)
 
     def check(self, over: Inputs) -> None:
@@ -116,7 +118,7 @@ def proved_everywhere(
     share = len(done) / len(over.settings())
     whole = Scope.sizes if over.sizes else Scope.whole
     at = where(over, done)
-    part = "" if missing is None else f" Not proved beyond: {sentence(missing).rstrip('.')}."
+    part = "" if missing is None else f" Not proved beyond that: {sentence(missing).rstrip('.')}."
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
@@ -192,7 +194,7 @@ def _members(domain: Any, sizes: Sizes) -> Iterator[np.ndarray]:
     shape = domain.latent_shape(sizes)
     count = int(np.prod(shape))
     if (domain.hi - domain.lo + 1) ** count > MOST_MEMBERS:
-        raise NotCertifiable("its integers are too many to go through.")
+        raise NotCertifiable("it has too many integers to go through.")
     for pick in itertools.product(range(domain.lo, domain.hi + 1), repeat=count):
         yield np.asarray(pick).reshape(shape)
 
@@ -214,4 +216,4 @@ def _letters(domain: Any, sizes: Sizes) -> np.ndarray:
         for i, j in np.ndindex(n, n):
             made[i, j] = 0 if j > i or j >= rank else Letter(Fraction(0)) if i == j else Letter()
         return made
-    raise NotCertifiable(f"nothing is known of the domain {domain}.")
+    raise NotCertifiable(f"no proof rule covers the domain {domain}.")

@@ -164,7 +164,7 @@ class _Reader:
             if exact_value(value):
                 continue
             if len(self.seen) > _LIMIT:
-                raise Rounds(f"{where} holds too much to be read")
+                raise Rounds(f"{where} holds too much to read")
             waiting.extend(self.within(value, where))
 
     def within(self, value: Any, where: str) -> Iterator[tuple[Any, str]]:
@@ -172,7 +172,7 @@ class _Reader:
         if isinstance(value, float | complex):
             raise Rounds(f"{where} is {value!r}, a {type(value).__name__}")
         if type(value) is str:
-            raise Rounds(f"{where} is {value!r}, by which a float can be written")
+            raise Rounds(f"{where} is {value!r}, which can write a float")
         if isinstance(value, types.FunctionType):
             yield from self.function(value, where)
         elif isinstance(value, functools._lru_cache_wrapper):
@@ -274,7 +274,7 @@ class _Reader:
         module = value.__module__ or ""
         if isinstance(value.__self__, types.ModuleType) and module == "builtins":
             if value.__name__ in _ROUNDING or value is pow:
-                raise Rounds(f"{where} is {value.__name__}, by which floats can be made")
+                raise Rounds(f"{where} is {value.__name__}, which can make floats")
         elif not isinstance(value.__self__, types.ModuleType | type(None)):
             _named(value.__name__, where)
         elif not _exact_name(value):
@@ -348,7 +348,7 @@ class _Reader:
             if isinstance(value, types.ModuleType):
                 value, name = getattr(value, part, None), f"{name}.{part}"
         if isinstance(value, types.ModuleType):
-            raise Rounds(f"{at} hands on the module {name}; what is taken of it cannot be told")
+            raise Rounds(f"{at} passes the module {name} on, so what is used of it is not known")
         yield value, f"{at} uses {name}, which"
 
 
@@ -357,7 +357,7 @@ _ONE_AT_A_TIME = threading.RLock()
 
 def _named(name: str, where: str) -> None:
     if unsafe(name) or name == "format":
-        raise Rounds(f"{where} is {name}, by which floats can be made or written")
+        raise Rounds(f"{where} is {name}, which can make or write floats")
 
 
 def _exact_name(value: Any, module: str | None = None) -> bool:

@@ -69,8 +69,8 @@ class Exhaustive(Check):
         total = len(members) if isinstance(members, Sized) else None
         if iter(members) is members and not callable(self.universe):
             raise ClaimError(
-                "the universe is an iterator, which can be walked once only; "
-                "give a list, or a function that returns an iterable."
+                "the universe is an iterator, which can be used only once; give a list, or a "
+                "function that returns an iterable."
             )
         if trial.is_control:
             return self._neighbour(members)
@@ -127,7 +127,7 @@ class Exhaustive(Check):
         """Return the outcome graded `certified` if nothing in it rounds."""
         if rounds:
             return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
-        how = "Every member was looked at, in integers and fractions only."
+        how = "Every member was checked, in integers and fractions only."
         scope = Scope.whole if self.whole else Scope.sizes
         if found.verdict == Verdict.refuted:
             how, scope = "The member fails in integers and fractions only.", Scope.point
@@ -183,8 +183,8 @@ def refuse_blind(functions: Mapping[str, Callable[..., Any] | None]) -> None:
     for name, function in functions.items():
         if function is not None and ignores_its_argument(function):
             raise ClaimError(
-                f"{name} does not look at its member, so that it says the same of all and shows "
-                "nothing; let it depend on its argument."
+                f"{name} ignores its argument, so it says the same of every member; make it "
+                "depend on its argument."
             )
 
 

@@ -150,9 +150,9 @@ class Expectation(Check):
                 Verdict.inconclusive,
                 self.evidence,
                 len(flat),
-                f"Every replicate is {estimate:.6g}, so that nothing is known of chance: a value "
-                f"that {missed:.0%} of the keys give could have been missed; let a replicate be a "
-                f"mean over many draws, or, if the key does not matter, state an identity. {note}",
+                f"Every replicate is {estimate:.6g}, so the run says nothing about chance: a value "
+                f"that {missed:.0%} of the keys give could have been missed. Average many draws "
+                f"per replicate, or, if the key does not matter, state an identity. {note}",
                 measured,
             )
         refuted = bool(excess[worst] > 0)

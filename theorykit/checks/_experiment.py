@@ -63,7 +63,8 @@ class OverSeeds(Check):
         values = trial.remember(("experiment", self.measure), lambda: self._trained(trial))
         if values.ndim != 1 or len(values) < 2:
             raise ClaimError(
-                "an experiment returns one number per seed, for two seeds or more, not the shape "
+                "an experiment returns one number per seed, for at least two seeds, not an "
+                "array of shape "
                 f"{values.shape}."
             )
         if np.iscomplexobj(values):

@@ -113,7 +113,7 @@ class Identity(Check):
                 Verdict.inconclusive,
                 grade,
                 tried,
-                note="Both sides are infinite wherever they agree, so that nothing was compared.",
+                note="Both sides are infinite wherever they agree, so nothing was compared.",
             )
         note = f"Largest relative error {largest:.1e}."
         found = Outcome(
@@ -220,6 +220,8 @@ class Identity(Check):
 
     def describe(self) -> str:
         """Return the domain and the budget."""
-        where = f"over {self.over}: {self.cases} random cases a size" if self.over.arguments else ""
+        where = (
+            f"over {self.over}: {self.cases} random cases per size" if self.over.arguments else ""
+        )
         proof = f"; proved for {self.proof.text(self.over)}" if self.proof else ""
         return f"identity {where} to {self.tol:g}{proof}".replace("  ", " ")

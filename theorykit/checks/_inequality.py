@@ -151,8 +151,10 @@ class Inequality(Check):
                 Verdict.inconclusive,
                 grade,
                 tried,
-                note="Both sides overflow or vanish at every point tried; a smaller floor helps if "
-                "they are meant to be tiny.",
+                note=(
+                    "Both sides overflow or vanish at every point tried; if they are meant to "
+                    "be tiny, choose a smaller floor."
+                ),
             )
         resolution = seen.nearness.resolution()
         held = Outcome(
@@ -269,7 +271,7 @@ class Inequality(Check):
         """Return the domain and the budget."""
         search = f", then {self.starts} starts of {self.steps} steps" if self.starts else ""
         proof = f"; proved for {self.proof.text(self.over)}" if self.proof else ""
-        return f"inequality over {self.over}: {self.cases} random cases a size{search}{proof}"
+        return f"inequality over {self.over}: {self.cases} random cases per size{search}{proof}"
 
 
 class _Tightest:

@@ -118,7 +118,7 @@ class Rate(Check):
                 f"measure is a function of n, or of a key and n, not {shown(self.measure)}."
             ) from None
         if "key" in names[1:2]:
-            raise ValueError(f"measure takes (key, n) in this order, not ({', '.join(names)}).")
+            raise ValueError(f"measure takes (key, n), in this order, not ({', '.join(names)}).")
         sizes = self.at if isinstance(self.at, tuple | list) else ()
         if len({positive("a size of a rate", n) for n in sizes}) < max(3, len(sizes)):
             raise ValueError(
@@ -158,7 +158,7 @@ class Rate(Check):
                 if not np.allclose(make(), values, 1e-9, 0, equal_nan=True):
                     raise ClaimError(
                         unsteady("the measure", f"at n = {n} it gives two values")
-                        + " A measure that names a key is given one."
+                        + " A measure with an argument `key` is given one."
                     )
         if values.ndim != 1:
             raise ClaimError(f"the measure has shape {values.shape[1:]} at n = {n}, not ().")
@@ -186,7 +186,7 @@ class Rate(Check):
         else:
             verdict = Verdict.inconclusive
             more = "more replicates" if self._keyed() else "more or larger sizes"
-            why = f" The interval lies across the band's edge; {more} would narrow it."
+            why = f" The interval crosses the edge of the band; {more} would narrow it."
         note = (
             f"Exponent {slope:.3f} in [{low:.3f}, {high:.3f}], predicted in "
             f"[{bottom:.3g}, {top:.3g}].{why}"

@@ -31,7 +31,7 @@ ASKED = (
 )
 """The numbers of a check of two sides, and what looks at each."""
 
-NOWHERE = "no point that was tried is within the premise, so nothing was checked."
+NOWHERE = "no point that was tried meets the premise, so nothing was checked."
 
 
 def checked_domain(over: Any) -> Inputs:
@@ -114,7 +114,7 @@ class Sides:
                 )
             raise ClaimError(
                 f"{'lhs' if kinds[0] != 'a number' else 'rhs'} is a truth value, and an inequality "
-                "compares numbers: return what it compares, or say identity(..., rhs=lambda: True)."
+                "compares numbers: return what it compares, or use identity(..., rhs=lambda: True)."
             )
         return pairs
 

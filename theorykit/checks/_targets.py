@@ -50,7 +50,9 @@ def predicted(kind: str, value: Any) -> None:
     ends = np.asarray(as_array(kind, value), float)
     shape = (2,) if kind == "between" else ()
     if ends.shape != shape or np.isnan(ends).any() or (ends.ndim and ends[1] < ends[0]):
-        raise ValueError(f"what is predicted is a number or (low, high), not {shown(value)}.")
+        raise ValueError(
+            f"a prediction is a number or an interval (low, high), not {shown(value)}."
+        )
 
 
 def nearest_that_falls(interval: Range, band: Range) -> float:

@@ -12,13 +12,14 @@ long as `contains` says that they are still allowed.
 """
 
 import dataclasses
+import functools
 import inspect
 import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ __all__ = [
     "simplex",
 ]
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Shape = str | int | Sequence[str | int]
 Sizes = Mapping[str, Any]
 
@@ -82,6 +84,10 @@ class Domain:
     def finish(self, parameter: Any, sizes: Sizes, xp: Any) -> Any:
         """Map the parameter to the value that the claim's functions take."""
         return parameter
+
+    def made_from(self, name: str) -> str:
+        """Return how the argument of this name is made from its parameter, "" if it is that."""
+        return ""
 
     def contains(self, parameter: np.ndarray) -> bool:
         """Whether this parameter is allowed; asked while a witness is simplified."""
@@ -222,6 +228,11 @@ class PSD(Domain):
             F = F * xp.sqrt(self.bound / xp.maximum(square, self.bound))
         return F @ F.swapaxes(-1, -2)
 
+    def made_from(self, name):
+        """A factor."""
+        cut = "" if self.bound is None else ", with rows of F cut to the square root of the bound"
+        return f"{name} by its factor F ({name} = F F^T{cut})"
+
 
 @dataclasses.dataclass(frozen=True)
 class Simplex(Domain):
@@ -234,6 +245,10 @@ class Simplex(Domain):
     def finish(self, parameter, sizes, xp):
         """Normalise."""
         return parameter / parameter.sum(-1, keepdims=True)
+
+    def made_from(self, name):
+        """Weights that need not sum to one."""
+        return f"{name} by weights that are divided by their sum"
 
     def contains(self, parameter):
         """No negative weight, and not all zero."""
@@ -310,6 +325,10 @@ class Choices(Domain):
 
         return xp.stack([exact(Fraction(o)) for o in self.options])[parameter]
 
+    def made_from(self, name):
+        """An index."""
+        return f"{name} by the index of its option, from 0"
+
     def structured(self, sizes):
         """Return every option."""
         return [np.asarray(i) for i in range(len(self.options))]
@@ -326,16 +345,35 @@ class Choices(Domain):
         return f"choices({', '.join(map(str, self.options))})"
 
 
+def _one_shape(made: Function) -> Function:
+    """Return a function of a shape that says so where each dimension is given by itself."""
+
+    @functools.wraps(made)
+    def call(*args: Any, **options: Any) -> Any:
+        parts = [a for a in args if isinstance(a, str)]
+        if len(parts) > 1:
+            raise ValueError(
+                f"{made.__name__} has one shape, {' '.join(parts)!r}, not "
+                f"{' and '.join(map(repr, parts))}."
+            )
+        return made(*args, **options)
+
+    return call  # type: ignore[return-value]
+
+
+@_one_shape
 def reals(shape: Shape = "", scale: float = 1.0) -> Reals:
     """Return the domain of all real arrays of a shape; `scale` is the typical entry."""
     return Reals(shape, scale)
 
 
+@_one_shape
 def positive(shape: Shape = "", scale: float = 1.0) -> Positive:
     """Return the domain of arrays with entries greater than zero."""
     return Positive(shape, scale)
 
 
+@_one_shape
 def interval(lo: float, hi: float, shape: Shape = "") -> Interval:
     """Return the domain of arrays with entries in [lo, hi]."""
     return Interval(shape, real("lo", lo), real("hi", hi))
@@ -346,14 +384,21 @@ def psd(n: Shape, bound: float | None = None, rank: Shape | None = None) -> PSD:
 
     **Arguments:** `bound`: the largest entry allowed (max norm); `rank`: the largest rank.
     """
+    if isinstance(bound, str):
+        raise ValueError(
+            f"psd has matrices of {n!r} rows and columns; a rank is given by name, as in "
+            f"psd({n!r}, rank={bound!r})."
+        )
     return PSD(n, bound, rank)
 
 
+@_one_shape
 def simplex(n: Shape) -> Simplex:
     """Return the domain of n weights that sum to one."""
     return Simplex(n)
 
 
+@_one_shape
 def integers(lo: int, hi: int, shape: Shape = "") -> Integers:
     """Return the domain of integer arrays with entries lo, ..., hi."""
     return Integers(shape, _integer("lo", lo), _integer("hi", hi))
@@ -457,9 +502,17 @@ class Inputs:
         """Whether every parameter is allowed."""
         return all(d.contains(parameters[name]) for name, d in self.arguments.items())
 
+    def parameters(self) -> str:
+        """Return a sentence on arguments that a point gives by something else, "" if none is."""
+        made = [domain.made_from(name) for name, domain in self.arguments.items()]
+        given = " and ".join(filter(None, made))
+        said = [f"gives {given}"] if given else []
+        said += ["is before the domain's map"] if self.maps else []
+        return f"The point of the replay {' and '.join(said)}." if said else ""
+
     def _told(self) -> str:
         count = len(self.premises)
-        premises = f", within {count} premise{'s' * (count > 1)}" if count else ""
+        premises = f", under {count} premise{'s' * (count > 1)}" if count else ""
         return (", reparametrised" if self.maps else "") + premises
 
     def __str__(self) -> str:
@@ -534,7 +587,8 @@ def call(
         there = ", ".join([*values, *(s for s in sizes if s not in values)])
         example = f"{name if name.isidentifier() else 'lhs'}=lambda {there}: f({there})"
         raise ValueError(
-            f"{which} asks for {', '.join(missing)}; its domain has {there or 'no argument'}, and "
+            f"{which} asks for {', '.join(missing)}, but its domain has "
+            f"{there or 'no argument'}, and "
             f"arguments are given by name, as in {example}."
         )
     leading = [known[p.name] for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in known]

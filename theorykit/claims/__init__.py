@@ -10,6 +10,8 @@ from theorykit.claims._find import installed as installed
 from theorykit.claims._find import load as load
 from theorykit.claims._find import one as one
 from theorykit.claims._find import select as select
+from theorykit.claims._names import known_ids as known_ids
+from theorykit.claims._order import in_order as in_order
 from theorykit.claims._registry import REGISTRY as REGISTRY
 from theorykit.claims._registry import Registry as Registry
 from theorykit.claims._registry import claim as claim

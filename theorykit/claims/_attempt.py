@@ -66,13 +66,13 @@ class Attempt:
             return found.verdict, found.note
         if control is None:
             why = (
-                "There is no control, so nothing shows that the check could have failed; give a "
-                "false neighbour, as in control=dict(rhs=...)."
+                "There is no control, so nothing shows that the check could have failed; "
+                "give it a control, a false neighbour, as in control=dict(rhs=...)."
             )
         else:
             why = (
-                f"The control was not refuted ({control}), so nothing shows that this check finds "
-                "what is false; if the control is true, choose a falser one."
+                f"The control was not refuted ({control}), so nothing shows that this check "
+                "can find what is false; if the control is true, choose one that is clearly false."
             )
         return Verdict.inconclusive, f"{why} {found.note}".strip()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorykit import papers
 from theorykit.claims._attempt import Progress, attempt
+from theorykit.common.folders import from_here
 from theorykit.results import Falls, Outcome, Result, Verdict
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Claim:
         verdict, note = found.weighed()
         fallen = verdict == Verdict.refuted
         return self._result(
-            outcome=self._signed(found.resolved()),
+            outcome=self.signed(found.resolved()),
             verdict=verdict,
             note=note,
             seconds=time.perf_counter() - start,
@@ -130,8 +131,8 @@ class Claim:
             **found,
         )
 
-    def _signed(self, outcome: Outcome) -> Outcome:
-        """Return the outcome with a certificate that says how to repeat it."""
+    def signed(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with a certificate that says how to repeat it from this folder."""
         certificate = outcome.certificate
         if certificate is None:
             return outcome
@@ -139,7 +140,7 @@ class Claim:
         arguments = [repr(self.id) if found else self.build.__name__]
         arguments += [certificate.call] if certificate.call else []
         if found and not self.is_installed:
-            arguments.append(f"file={self.file.name!r}")
+            arguments.append(f"file={from_here(self.file)!r}")
         program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
         signed = dataclasses.replace(certificate, program=program)
         return dataclasses.replace(outcome, certificate=signed)

@@ -18,7 +18,8 @@ from theorykit.claims._attempt import stable_hash
 from theorykit.claims._claim import TIERS, Claim
 from theorykit.claims._ran import share
 from theorykit.claims._registry import REGISTRY, ClashingIds, by_id
-from theorykit.common.errors import explain, nearest
+from theorykit.common.errors import explain
+from theorykit.common.spelling import nearest
 
 
 def installed(patterns: Iterable[str] = ("*",)) -> list[Claim]:
@@ -112,10 +113,7 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
     for pattern in sought:
         matches = [c for c in known if fnmatch.fnmatchcase(c.id, pattern)]
         if asked and not matches:
-            raise ValueError(
-                f"no claim matches {pattern!r}; `theorykit list` shows the ids there are, "
-                f"`theorykit list FILE` those of a file.{_meant(pattern, known)}"
-            )
+            raise ValueError(_unmatched(pattern, known))
         chosen += matches
     named = {c.id for c in chosen}
     chosen += [c for group in groups if not named & {c.id for c in group} for c in group]
@@ -126,17 +124,40 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
         what = "1 claim" if left == 1 else f"{left} claims, all"
         raise ValueError(
             f"{' '.join(map(_name, asked))} names {what} of the {other} tier; "
-            f"ask for the tier {other}: --tier {other}, or tier={other!r} in Python."
+            f"ask for that tier with --tier {other}, or tier={other!r} in Python."
         )
     if asked and left:
         what = "1 claim of the {} tier is" if left == 1 else f"{left} claims of the {{}} tier are"
         warnings.warn(
-            f"{what.format(other)} left out; the tier all has every claim: --tier all, or "
-            "tier='all' in Python.",
+            f"{what.format(other)} left out; to run every claim, use --tier all, or tier='all' "
+            "in Python.",
             TierWarning,
             stacklevel=2,
         )
     return kept
+
+
+def _unmatched(pattern: str, known: Iterable[Claim]) -> str:
+    """Return why a pattern names no claim: a file or folder, a paper not installed, a slip."""
+    path = Path(pattern)
+    if path.is_dir():
+        return f"{pattern} is a folder; name its files of claims, as in {path / '*.py'}."
+    if path.is_file():
+        reads = f"; `theorykit coverage {pattern} FILE.py` reads a draft"
+        return (
+            f"{pattern} is not a file of claims, whose name ends in .py"
+            f"{reads if path.suffix == '.tex' else ''}."
+        )
+    project = papers.uninstalled(pattern.partition(".")[0])
+    if project is not None:
+        return (
+            f"no claim matches {pattern!r}: the paper is in {project} and is not installed; "
+            f"`pip install -e {project}` installs it."
+        )
+    return (
+        f"no claim matches {pattern!r}; `theorykit list` shows the ids there are, "
+        f"`theorykit list FILE` those of a file.{_meant(pattern, known)}"
+    )
 
 
 class TierWarning(UserWarning):
@@ -153,7 +174,9 @@ def one(id: str, files: Iterable[str | Path] = ()) -> Claim:
     if id not in claims:
         raise ValueError(
             f"no claim has the id {id!r}; `theorykit list` shows what there is, and "
-            f"`theorykit show {id} FILE` looks into a file of claims." + _meant(id, claims.values())
+            f"`theorykit show {id} FILE` looks into a file of claims.{_meant(id, claims.values())}"
+            if files or papers.uninstalled(id.partition(".")[0]) is None
+            else _unmatched(id, ())
         )
     return claims[id]
 

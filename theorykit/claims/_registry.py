@@ -1,10 +1,13 @@
 """Where claims are kept as they are declared."""
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorykit.claims._claim import TIERS, Claim
+from theorykit.common.arguments import one_of
+from theorykit.common.spelling import spelt
 from theorykit.results import Falls, Verdict
 
 if TYPE_CHECKING:
@@ -71,10 +74,16 @@ class Registry:
             del self._claims[file, claim.id]
 
 
+def _needed(parameter: inspect.Parameter) -> bool:
+    several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and not several
+
+
 REGISTRY = Registry()
 """The registry that `@claim` writes to: the one place that knows what was declared."""
 
 
+@spelt
 def claim(
     id: str,
     *,
@@ -109,16 +118,9 @@ def claim(
     """
     if not isinstance(id, str) or not id:
         raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
-    if expect not in ("holds", "refuted", "inconclusive"):
-        raise ValueError(
-            f"claim {id}: expect is 'holds', 'refuted' or 'inconclusive', not {expect!r}."
-        )
-    if tier not in TIERS:
-        raise ValueError(f"claim {id}: tier is 'fast' or 'slow', not {tier!r}.")
-    if falls is not None and falls not in list(Falls):
-        raise ValueError(
-            f"claim {id}: falls is {', '.join(map(repr, map(str, Falls)))}, not {falls!r}."
-        )
+    one_of(f"claim {id}: expect", expect, ("holds", "refuted", "inconclusive"))
+    one_of(f"claim {id}: tier", tier, TIERS)
+    one_of(f"claim {id}: falls", falls, (*map(str, Falls), None))
     if expect != "refuted" and (falls or consequence or unrepaired):
         raise ValueError(
             f"claim {id}: falls, consequence and unrepaired are for a claim that is expected to be "
@@ -134,6 +136,12 @@ def claim(
     def register(build: Callable[[], "Check"]) -> Claim:
         if not hasattr(build, "__code__"):
             raise ValueError(f"claim {id} decorates {build!r}, which is not a function.")
+        wanted = [p.name for p in inspect.signature(build).parameters.values() if _needed(p)]
+        if wanted:
+            raise ValueError(
+                f"claim {id} decorates {build.__name__}({', '.join(wanted)}), but such a function "
+                "takes no arguments: it returns a check, and over=inputs(...) names what varies."
+            )
         made = Claim(
             id=id,
             paper=id.split(".")[0] if paper is None else paper,

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from theorykit.common.spelling import nearest
+
 Value = TypeVar("Value")
 
 
@@ -17,7 +19,11 @@ def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
     """
     allowed = tuple(allowed)
     if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, got {shown(value)}.")
+        names = [a for a in allowed if isinstance(a, str)]
+        meant = nearest(value, names) if isinstance(value, str) else ""
+        raise ValueError(
+            f"{name} is one of {', '.join(map(repr, allowed))}, got {shown(value)}.{meant}"
+        )
     return value
 
 
@@ -170,7 +176,7 @@ def as_alphabet(value: Any) -> tuple[str, ...]:
     named = all(isinstance(s, str) and s for s in symbols)
     if not symbols or not named or len(set(symbols)) < len(symbols):
         raise ValueError(
-            f"an alphabet is different symbols, each of them text, got {shown(value)}."
+            f"an alphabet is a sequence of distinct symbols, each of them text; got {shown(value)}."
         )
     return symbols
 
@@ -234,8 +240,8 @@ def affordable(what: str, count: int, most: int, unit: str = "numbers") -> None:
     """Raise a `ValueError` if what is asked for takes more than so many numbers, or steps."""
     if count > most:
         raise ValueError(
-            f"{what} takes about {approximately(count)} {unit}, more than the "
-            f"{approximately(most)} that are taken on here."
+            f"{what} takes about {approximately(count)} {unit}, more than the limit of "
+            f"{approximately(most)}."
         )
 
 
@@ -280,7 +286,7 @@ def as_strings(given: Any) -> list[Any]:
             return found
         raise ValueError(f"a string is text or a tuple of symbols, got {shown(wrong[0])}.")
     raise ValueError(
-        f"strings are one string, which is text or a tuple of symbols, or a list of them; got "
+        f"strings is a string (text or a tuple of symbols) or a list of strings; got "
         f"{shown(given)}."
     )
 
@@ -300,8 +306,8 @@ def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
         numbers = []
     if not numbers or max(numbers) >= 2**32 or len(set(numbers)) < len(numbers):
         raise ValueError(
-            f"seeds is how many, at least 1 and at most {MANY}, or different numbers of at least "
-            f"0; got {shown(seeds)}."
+            f"seeds is a count from 1 to {MANY}, or a list of distinct numbers of at least 0; "
+            f"got {shown(seeds)}."
         )
     return numbers
 

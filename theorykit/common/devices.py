@@ -27,8 +27,8 @@ def on_cpu() -> Iterator[None]:
         cpu = jax.local_devices(backend="cpu")[0]
     except RuntimeError as error:
         raise ValueError(
-            "claims are tried on the CPU, which JAX was told to do without: add it to "
-            f'JAX_PLATFORMS, as in "cuda,cpu" ({error}).'
+            "claims run on the CPU, which JAX_PLATFORMS leaves out: add it, as in "
+            f'JAX_PLATFORMS="cuda,cpu" ({error}).'
         ) from None
     with jax.default_device(cpu):
         yield

@@ -1,8 +1,6 @@
 """An exception in one sentence, for those who never see its traceback."""
 
-import difflib
 import traceback
-from collections.abc import Iterable
 from pathlib import Path
 
 TRACED = {
@@ -24,11 +22,17 @@ def explain(
     `place`: what is named if none is inside it; `untraced`: the option of a check that runs what
     JAX cannot trace, if it has one.
     """
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if not f.filename.startswith("<frozen ")  # of Python's own import
+    ]
     inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
     near = inside or ([] if place else list(frames))
     where = f"{Path(near[-1].filename).name}:{near[-1].lineno}" if near else place
     message = " ".join(str(error).split()) or "no message"
+    if isinstance(error, SyntaxError) and error.filename and error.msg:
+        message, where = error.msg, f"{Path(error.filename).name}:{error.lineno}"
     if len(message) > 600:
         message = message[:600] + " ..."
     if type(error).__name__ in TRACED:
@@ -36,9 +40,3 @@ def explain(
         message += f", or give the check {untraced}" if untraced else ""
     said = f"{type(error).__name__}: {message}"
     return f"{said.removesuffix('.')} ({where})" if where else said
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean ...?" with the names that are spelt much like this one, or ""."""
-    found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.7)
-    return f" Did you mean {' or '.join(found)}?" if found else ""

@@ -29,7 +29,7 @@ def slopes(sizes: Any, values: Any) -> np.ndarray:
     """
     x = _logarithms(sizes)
     if (x == x[0]).all():
-        raise ValueError(f"a slope needs two sizes or more that differ, got {shown(sizes)}.")
+        raise ValueError(f"a slope needs at least two different sizes, got {shown(sizes)}.")
     x = x - x.mean()
     return np.log(_beside("values", values, x)) @ x / (x @ x)
 
@@ -43,7 +43,7 @@ def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, flo
 
     values, confidence = _row("values", values), between("confidence", confidence)
     if len(values) < 2:
-        raise ValueError(f"an interval of a mean needs two numbers or more, got {len(values)}.")
+        raise ValueError(f"an interval of a mean needs at least two numbers, got {len(values)}.")
     stderr = values.std(ddof=1) / math.sqrt(len(values))
     reach = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * stderr)
     middle = float(values.mean())
@@ -84,7 +84,9 @@ def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
     x = _logarithms(sizes)
     squares, stderr = _beside("squares", squares, x), _beside("stderr", stderr, x)
     if squares.ndim != 1 or stderr.ndim != 1 or (stderr < 0).any():
-        raise ValueError("squares and their standard errors, at least 0, are one row each.")
+        raise ValueError(
+            "squares and their standard errors are one row each, of numbers of at least 0."
+        )
     w = 1 / stderr**2
     powers = np.exp(2 * p[:, None] * (x - x.mean()))
     scale = np.maximum(powers @ (w * squares), 0) / (powers**2 @ w)
@@ -104,7 +106,9 @@ def _row(name: str, values: Any) -> np.ndarray:
     """Return real numbers in a row; NaN stays NaN."""
     found = np.asarray(as_array(name, values), float)
     if found.ndim != 1:
-        raise ValueError(f"{name} are numbers in a row, got an array of shape {found.shape}.")
+        raise ValueError(
+            f"{name} is a one-dimensional array of numbers, got the shape {found.shape}."
+        )
     return found
 
 

@@ -51,7 +51,7 @@ class Folder:
             self._lock.acquire()
         except Timeout:
             raise ValueError(
-                f"another process is {self._verb} in {self.path}; wait for it or take another "
+                f"another process is {self._verb} in {self.path}; wait for it, or use another "
                 "folder."
             ) from None
         except OSError as error:
@@ -71,8 +71,7 @@ class Folder:
         if not self._file.exists():
             if strange or ours:
                 raise ValueError(
-                    f"{self.path} holds other files and no {self._noun}; "
-                    "take a new or empty folder."
+                    f"{self.path} holds other files, not a {self._noun}; use a new or empty folder."
                 )
             with writing(self.path):
                 write_atomically(self._file, json.dumps(header, indent=1) + "\n")
@@ -80,14 +79,14 @@ class Folder:
         try:
             old = json.loads(self._file.read_text())
         except ValueError:
-            raise ValueError(f"{self._file} cannot be read as JSON; take a new folder.") from None
+            raise ValueError(f"{self._file} cannot be read as JSON; use a new folder.") from None
         if not isinstance(old, dict):
-            raise ValueError(f"{self._file} is not a header; take a new folder.")
+            raise ValueError(f"{self._file} is not a header; use a new folder.")
         found = difference(old, header)
         if found is not None:
             name, was, now = found
             said = self._differs(*found) or f"with {name} {was}, this one has {name} {now}"
-            raise ValueError(f"{self.path} belongs to a {self._noun} {said}; take another folder.")
+            raise ValueError(f"{self.path} belongs to a {self._noun} {said}; use another folder.")
 
     def close(self) -> None:
         """Give the folder back."""
@@ -121,8 +120,8 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ValueError(
-            f"{path} cannot be written ({error.strerror or error}); what is kept there stays, and "
-            "the same command goes on with it once there is room."
+            f"{path} cannot be written ({error.strerror or error}); what is kept there stays, "
+            "and the same command continues once there is room."
         ) from error
 
 
@@ -138,3 +137,16 @@ def write_atomically(file: Path, text: str) -> None:
     finally:
         with contextlib.suppress(OSError):
             new.unlink()
+
+
+def from_here(file: str | Path) -> str:
+    """Return the path of a file as it is written from the current folder.
+
+    It is absolute where the two have no folder in common but the root.
+    """
+    whole = Path(file).absolute()
+    try:
+        near = os.path.commonpath([whole, Path.cwd()]) != whole.anchor
+        return os.path.relpath(whole) if near else str(whole)
+    except (ValueError, OSError):  # another drive; a current folder that is gone
+        return str(whole)

@@ -35,16 +35,18 @@ def new(name: str, where: str | Path = ".") -> Path:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(
-            "a paper's name has lower-case letters, digits and _, and starts with a letter, as "
-            f"my_paper does; not {name!r}."
+            "a paper's name is lower-case letters, digits and _, starting with a letter, as in "
+            f"my_paper; not {name!r}."
         )
     if keyword.iskeyword(name) or name in {"test", "tests", "theorykit"}:
-        raise ValueError(f"{name} has a meaning in Python or here; take another name.")
+        raise ValueError(
+            f"{name} already has a meaning in Python or in theorykit; choose another name."
+        )
     if any(name == paper.id for paper in papers.known()):
-        raise ValueError(f"there is a paper {name} already; take another name.")
+        raise ValueError(f"there is already a paper {name}; choose another name.")
     folder = Path(where) / name
     if folder.exists():
-        raise ValueError(f"{folder} is there already; take another name, or remove it.")
+        raise ValueError(f"{folder} already exists; choose another name, or remove it.")
     loader = jinja2.PackageLoader("theorykit.drafts")
     pages = jinja2.Environment(
         loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined

@@ -10,8 +10,8 @@ from typing import Any
 
 from theorykit import papers
 from theorykit.common.arguments import size
-from theorykit.common.errors import nearest
 from theorykit.common.folders import Folder, write_atomically, writing
+from theorykit.common.spelling import nearest
 from theorykit.common.version import __version__
 from theorykit.experiments._finding import Finding
 from theorykit.places import Calls, opened
@@ -142,7 +142,9 @@ def experiments(paper: str | None = None) -> list[Experiment]:
     having = sorted({e.paper for e in _known.values()})
     if paper is not None and paper not in having:
         meant = nearest(paper, having)
-        raise ValueError(f"there are experiments of {', '.join(having)}, not of {paper!r}.{meant}")
+        raise ValueError(
+            f"the papers with experiments are {', '.join(having)}, not {paper!r}.{meant}"
+        )
     return [e for e in _known.values() if paper in (None, e.paper)]
 
 
@@ -153,7 +155,9 @@ def find(paper: str, name: str) -> Experiment:
     """
     known = {(e.paper, e.name): e for e in experiments()}
     if (paper, name) not in known:
-        names = ", ".join(f"{p} {n}" for p, n in known)
+        names = [n for p, n in known if p == paper] or [f"{p} {n}" for p, n in known]
         meant = nearest(f"{paper} {name}", [f"{p} {n}" for p, n in known])
-        raise ValueError(f"there is no experiment {paper} {name}; there are {names}.{meant}")
+        raise ValueError(
+            f"there is no experiment {paper} {name}; there are {', '.join(names)}.{meant}"
+        )
     return known[paper, name]

@@ -6,12 +6,13 @@ from typing import Any
 
 import jax
 
+from theorykit.common.spelling import Spelt
 from theorykit.experiments._experiment import Setting
 from theorykit.experiments._training import Training, joined
 
 
 @dataclasses.dataclass(frozen=True)
-class Adam:
+class Adam(Spelt):
     """Adam, or AdamW if weights decay, at a rate that may fall to 0 over the steps.
 
     **Fields:** `rate`; `falling`: None, "linear" or "cosine"; `warmup`: steps in which the rate
@@ -27,9 +28,11 @@ class Adam:
 
     def __post_init__(self):
         if self.falling not in (None, "linear", "cosine"):
-            raise ValueError(f"a rate falls as 'linear' or 'cosine', not {self.falling!r}.")
+            raise ValueError(
+                f"a learning rate falls as 'linear' or 'cosine', not {self.falling!r}."
+            )
         if self.warmup and self.falling != "linear":
-            raise ValueError("a warmup goes with a rate that falls linearly.")
+            raise ValueError("a warmup needs a learning rate that falls linearly.")
 
     def __call__(self, steps: int) -> Any:
         """Return the transformation of optax for a training of so many steps."""
@@ -46,7 +49,7 @@ class Adam:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Spelt):
     """What is trained, with which networks, how, and for how long.
 
     **Fields:**

@@ -160,7 +160,10 @@ class Calls:
         with self._here:  # one at a time, as without a place
             if not self._told:
                 self._told = True
-                self._say(f"This process does what cannot be sent to another one: {error}.")
+                self._say(
+                    "The work is done in this process, since it cannot be sent to another: "
+                    f"{error}."
+                )
             return function(*args)
 
 
@@ -201,8 +204,8 @@ class Call(Task):
         for package, asked in self.sources.items():
             if code_of(package) != asked:
                 raise Mismatch(
-                    f"{package} is not the same code in the process that does the work: it was "
-                    "edited since, or another version is installed there."
+                    f"{package} differs in the process that does the work: it was edited in the "
+                    "meantime, or another version is installed there."
                 )
         with jax.enable_x64(self.wide):  # arrays are unpickled by it, too
             try:
@@ -249,7 +252,9 @@ class _Noting(pickle.Pickler):
         named = isinstance(value, type | types.FunctionType)
         package = (value if named else type(value)).__module__.partition(".")[0]
         if package == "__main__":
-            raise pickle.PicklingError("it is of a notebook or script, which no other process has")
+            raise pickle.PicklingError(
+                "it was defined in a notebook or script, which other processes do not have"
+            )
         if package not in VERSIONED and package not in sys.stdlib_module_names:
             self.packages.add(package)
         return NotImplemented

@@ -45,7 +45,7 @@ class Elsewhere:
             future = self._executor.submit(perform, task, tried=uuid.uuid4().hex)
         except Exception as error:  # it has been shut down, or has lost its workers
             why = _in_a_line(error) or type(error).__name__
-            say(task.id, Gone(f"the executor takes no more work: {why}."))
+            say(task.id, Gone(f"the executor accepts no more work: {why}."))
             return
         self._futures[task.id] = future
         future.add_done_callback(lambda done: self._done(done, task, say, tries))
@@ -55,7 +55,7 @@ class Elsewhere:
             return
         self._futures.pop(task.id, None)  # with what it holds
         if future.cancelled():
-            say(task.id, Gone("the executor gave up what it had taken, or is gone."))
+            say(task.id, Gone("the executor dropped work that it had accepted, or has gone."))
             return
         error = future.exception()
         if error is None:

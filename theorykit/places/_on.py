@@ -103,17 +103,20 @@ def slurm_options(text: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         if not equals or not value or not re.fullmatch(r"[a-z][a-z-]*", name):
             raise ValueError(
-                "options of slurm are name=value with commas between them, such as "
+                "options of slurm are name=value, separated by commas, as in "
                 f"slurm:jobs=8,partition=short,time=02:00:00; not {part!r}."
             )
         given[name] = value
     options = SLURM | given
     for name in ("jobs", "cpus-per-task"):
         if not re.fullmatch(r"[1-9][0-9]{0,5}", options[name]):
-            raise ValueError(f"{name} of slurm is a number from 1 on, not {options[name]!r}.")
+            raise ValueError(
+                f"{name} of slurm is a whole number of at least 1, not {options[name]!r}."
+            )
     if not re.fullmatch(r"[1-9][0-9]*[KMGT]?", options["mem"]):
         raise ValueError(
-            f"mem of slurm is memory as sbatch has it, 4G say; not {options['mem']!r}."
+            "mem of slurm is an amount of memory as sbatch takes it, such as 4G; not "
+            f"{options['mem']!r}."
         )
     return options
 
@@ -125,7 +128,7 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
 
     if shutil.which("sbatch") is None:
         raise ValueError(
-            "--on slurm is for a machine that submits jobs to Slurm; this one has no sbatch."
+            "--on slurm needs a machine that can submit jobs to Slurm; this one has no sbatch."
         )
     own = {"jobs", "cpus-per-task", "mem", "time", "partition", "account", "interface"}
     cpus, unit = int(options["cpus-per-task"]), options["mem"].lstrip("0123456789") or "M"
@@ -156,11 +159,11 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
         )
         if tried.returncode:
             why = " ".join(tried.stderr.split()).removesuffix(".")
-            raise ValueError(f"Slurm refuses such a job: {why}.")
+            raise ValueError(f"Slurm rejects this job: {why}.")
         jobs = int(options["jobs"])
         # Not `scale`: a job that ends before its time is replaced by another.
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
-        say(f"{jobs} jobs are submitted to Slurm; what they say is in {cache_home() / 'slurm'}.")
+        say(f"{jobs} jobs were submitted to Slurm; their output is in {cache_home() / 'slurm'}.")
         yield cluster
 
 

@@ -49,7 +49,7 @@ def lengths(task: Asked, found: crasp.Found, seed: int) -> Lengths:
     needed = crasp.needed(task.task, found.fragment, most=most, alphabet=task.alphabet,
                           expressions=EXPRESSIONS, seed=seed)  # fmt: skip
     if len(found.parts) > 1:
-        return Lengths(needed, why_not="the task asks for several symbols, a program for each")
+        return Lengths(needed, why_not="the task has several outputs, each with its own program")
     try:
         f = crasp.score(found.program)
         bound = simulation.training_length(f, f, EPS)
@@ -70,7 +70,7 @@ def _rival(needed: crasp.Needed, f: limit.Transformer) -> tuple[limit.Transforme
     """Return the score of the last program to fall, or that which is always 0."""
     try:
         if needed.rival is not None:
-            return crasp.score(needed.rival), "the score of the last small program to fall"
+            return crasp.score(needed.rival), "the score of the last small program to fail"
     except ValueError:  # it is of another kind
         pass
     return dataclasses.replace(f, U=np.zeros_like(f.U)), "the score that is always 0"

@@ -39,8 +39,8 @@ def neighbours(task: object, alphabet: tuple[str, ...], positions: bool) -> list
         found = _of_automaton(task, positions)
     if len(alphabet) > 1 and len(found) < SHOWN:
         symbol = alphabet[0]
-        words = f"the same, but turned to its opposite wherever the number of {symbol} is odd"
-        why = f"A program for it and one for the task would make one for PARITY of {symbol}."
+        words = f"the same, but negated wherever the number of {symbol}s is odd"
+        why = f"A program for it, with one for the task, would give one for PARITY of {symbol}."
         found.append(Neighbour(words, symbol, why))
     return found
 
@@ -87,15 +87,15 @@ def _edits(
     for state in range(len(accept)):
         other = accept.copy()
         other[state] = not accept[state]
-        yield (f"{text(state)}, and all that is like it, is "
+        yield (f"{text(state)}, with every string that ends in the same state, is "
                f"{'in' if other[state] else 'not in'} it", follow, other)  # fmt: skip
         for symbol, now in enumerate(follow[state].tolist()):
             for after in range(len(accept)):
                 if after != now:
                     changed = follow.copy()
                     changed[state, symbol] = after
-                    yield (f"{alphabet[symbol]} after {text(state)} leads to where {text(after)} "
-                           "leads", changed, accept)  # fmt: skip
+                    yield (f"{alphabet[symbol]} after {text(state)} goes to the state of "
+                           f"{text(after)}", changed, accept)  # fmt: skip
 
 
 def _first_difference(one: Automaton, other: Automaton) -> tuple[int, ...] | None:

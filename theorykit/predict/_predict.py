@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from theorykit.common import picture
 from theorykit.common.arguments import flag, function, instance, members, whole
 from theorykit.common.folders import Folder, write_atomically
+from theorykit.common.spelling import spelt
 from theorykit.common.version import __version__
 from theorykit.experiments import Setting
 from theorykit.predict._lengths import Lengths, lengths
@@ -131,6 +133,13 @@ class Prediction:
             return "not judged"
         return "agree" if (outcome == "yes") == self.expects(trial.positions) else "disagree"
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        length = "" if self.length is None else f", from strings of up to {self.length} on"
+        return f"{self.asked.name}: {self.answer}{length}"
+
+    _repr_html_ = picture.html
+
     def json(self) -> dict[str, Any]:
         """Return a JSON object of what was found."""
         found, part = self.found, lambda f: None if f is None else dict(
@@ -155,6 +164,7 @@ class Prediction:
         )  # fmt: skip
 
 
+@spelt
 def predict(
     task: Any,
     *,

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from theorykit.common.arguments import as_alphabet, shown
-from theorykit.common.errors import explain, nearest
+from theorykit.common.errors import explain
+from theorykit.common.spelling import nearest
 from theorykit.networks.tasks import ALGORITHMIC, LANGUAGES, RegularLanguage, Task
 
 OPERATORS = "|*+?&^.(){} "
@@ -67,14 +68,15 @@ def asked(task: Any, alphabet: Any = None) -> Asked:
         name = "labelled strings"
     elif not callable(task):
         raise ValueError(
-            "a task is a name, a regular expression, a Python file, a function of a string, a task "
-            f"of theorykit.tasks or a dictionary of labelled strings, not {shown(task)}."
+            "a task is given as a name, a regular expression, a Python file, a function of a "
+            "string, a task of theorykit.tasks or a dictionary of labelled strings, not as "
+            f"{shown(task)}."
         )
     return Asked(name, given, task, alphabet)
 
 
 def _regular(language: RegularLanguage) -> str:
-    what = "all words but those of" if language.complement else "the words of"
+    what = "all words except those of" if language.complement else "the words of"
     return f"{what} {language.pattern} over {' '.join(language.alphabet)}"
 
 
@@ -89,8 +91,8 @@ def _from_text(text: str, alphabet: Any) -> Asked:
     if not set(text) & set(OPERATORS.strip()):
         known = list(dict.fromkeys([*LANGUAGES, *ALGORITHMIC]))
         raise ValueError(
-            f"there is no task {shown(text)}; there are {', '.join(known)}, and a regular "
-            f"expression has a sign such as * or |.{nearest(text, known)}"
+            f"there is no task {shown(text)}; the tasks are {', '.join(known)}. A regular "
+            f"expression needs an operator, such as * or |.{nearest(text, known)}"
         )
     symbols = "".join(as_alphabet(alphabet)) if alphabet is not None else ""
     seen = "".join(sorted({c for c in _without_counts(text) if c not in OPERATORS}))
@@ -124,7 +126,7 @@ def _from_file(file: Path, given: Any) -> Asked:
         if not callable(function := getattr(module, name, None)):
             continue
         if alphabet is None:
-            raise ValueError(f'{file} has {name} and no alphabet; add, say, alphabet = "ab".')
+            raise ValueError(f'{file} has {name} but no alphabet; add one, as in alphabet = "ab".')
         symbols = as_alphabet(alphabet)
         if name == "accepts":
             return Asked(file.stem, f"accepts of {file.name}", _named(function, file.stem),
@@ -132,8 +134,8 @@ def _from_file(file: Path, given: Any) -> Asked:
         return Asked(file.stem, f"strings that sample of {file.name} drew",
                      _drawn(function, file, symbols), symbols)  # fmt: skip
     raise ValueError(
-        f"{file} has no task: it defines `accepts(string)` or `sample(rng, length)`, and the "
-        "`alphabet`, or a `task` of theorykit.tasks."
+        f"{file} has no task: it should define `accepts(string)` or `sample(rng, length)` with "
+        "an `alphabet`, or a `task` of theorykit.tasks."
     )
 
 
@@ -174,8 +176,8 @@ def _drawn(sample: Any, file: Path, alphabet: tuple[str, ...]) -> dict[Any, bool
                 raise ValueError(f"sample of {file} fails at length {length}: {said}.") from error
             if unknown := [s for s in string if s not in alphabet]:
                 raise ValueError(f"sample of {file} draws the symbol {shown(unknown[0])}, which is "
-                                 f"not in its alphabet {' '.join(alphabet)}.")  # fmt: skip
+                                 f"not in its alphabet, {' '.join(alphabet)}.")  # fmt: skip
             if found.setdefault(string, label) != label:
-                raise ValueError(f"the labels of {file} contradict each other: {shown(string)} is "
-                                 "drawn as True and as False.")  # fmt: skip
+                raise ValueError(f"the labels of {file} contradict each other: {shown(string)} was "
+                                 "drawn both as True and as False.")  # fmt: skip
     return found

@@ -153,8 +153,8 @@ def stock(asked: Asked, train: int, far: int, count: int, seed: int) -> Prefixes
     found = crasp.labelled(asked.task, wanted, count, alphabet=asked.alphabet, seed=seed)
     if not found or min(found) > train or max(found) <= train:
         raise ValueError(
-            f"{asked.name} has no strings of up to {train} symbols to train on and of more to "
-            "judge on."
+            f"{asked.name} needs strings of up to {train} symbols to train on, and longer ones to "
+            "judge by."
         )
     strings = [s for rows in found.values() for s, _ in rows]
     alphabet = _alphabet(asked, strings)
@@ -198,8 +198,8 @@ def trials(
         if not asked.draws:
             task = stock(asked, length, 3 * length, training.strings, setting.seed)
         elif not isinstance(task, AnyLength):
-            raise ValueError(f"networks are trained on a task of any length, a tasks.AnyLength, "
-                             f"which {asked.name} is not.")  # fmt: skip
+            raise ValueError(f"networks can be trained on a tasks.AnyLength, a task that has all "
+                             f"lengths; {asked.name} is not one.")  # fmt: skip
         for positions in POSITIONS:
             plan = Extrapolation(
                 task, positions, layers, heads, training.width, training.rate, training.steps,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from theorykit.common.errors import nearest
+from theorykit.common.spelling import nearest
 from theorykit.common.trees import parse
 from theorykit.results import (
     Certificate,
@@ -28,7 +28,10 @@ from theorykit.results import (
 from theorykit.runs import Asked, Run
 
 MEANING = {
-    Verdict.holds: "not broken under the budget; its control was, and so would a near neighbour be",
+    Verdict.holds: (
+        "not broken within the budget, although its control was; a near neighbour "
+        "would have been broken too"
+    ),
     Verdict.refuted: "broken, with a witness",
     Verdict.inconclusive: "the control survived, the resolution is poor, or the data do not decide",
     Verdict.error: "could not be evaluated",
@@ -36,7 +39,7 @@ MEANING = {
 
 GRADES = {
     Evidence.certified: "exact or ball arithmetic: no rounding can change the verdict",
-    Evidence.exhaustive: "every member of a finite universe was looked at",
+    Evidence.exhaustive: "every member of a finite universe was checked",
     Evidence.trained: "networks trained over several seeds, with an interval",
     Evidence.fitted: "an exponent fitted to measurements, with its interval",
     Evidence.searched: "a gradient attack from many starts",
@@ -46,19 +49,21 @@ GRADES = {
 
 
 UNITS = {
-    Unit.factor: "by so much the right side may shrink before a point falls",
-    Unit.relative: "so small a change of either side would have been noticed",
-    Unit.absolute: "a prediction so far away would have fallen",
-    Unit.exponent: "an exponent so far away would have fallen",
-    Unit.members: "on so many members the false neighbour falls",
+    Unit.factor: "how much the right side can shrink before some point violates it",
+    Unit.relative: "the smallest change of either side that would have been noticed",
+    Unit.absolute: "a prediction this far off would have been refuted",
+    Unit.exponent: "an exponent this far off would have been refuted",
+    Unit.members: "how many members refute the false neighbour",
 }
 """What the number of a resolution is, by its unit."""
 
 FALLS = {
-    Falls.statement: "the numbered claim is false as it is printed",
-    Falls.proof: "a step or a construction fails; the statement stands, or is not known to fall",
+    Falls.statement: "the numbered statement is false as printed",
+    Falls.proof: (
+        "a step or a construction fails; the statement itself stands, or is not known to be false"
+    ),
     Falls.wording: "an index, a sign, an excluded edge, an informal sentence read literally",
-    Falls.reading: "formulas that had to be rebuilt, or a sentence with two meanings",
+    Falls.reading: "formulas that had to be reconstructed, or a sentence with two meanings",
 }
 """What each kind of refutation means."""
 
@@ -166,10 +171,13 @@ class Entry:
         if self.result.ran:
             return ", ".join(self.result.ran)
         if self.result.mathematics:
-            return "none of theorykit's functions: it is of mathematics alone"
+            return "none of theorykit's own functions: the claim is about mathematics alone"
         if self.result.verdict == Verdict.error:
             return ""
-        return "none of theorykit's functions, and it does not say that it is of mathematics alone"
+        return (
+            "none of theorykit's own functions, although the claim is not marked as being about "
+            "mathematics alone"
+        )
 
     @property
     def figure(self) -> Figure | None:
@@ -261,6 +269,11 @@ class Content:
         found = Counter(e.falls for e in self.entries)
         return [(kind, found[kind]) for kind in Falls if found[kind]]
 
+    @property
+    def unlabelled(self) -> int:
+        """How many refutations say nothing of their kind."""
+        return self.count(verdict="refuted") - sum(n for _, n in self.fallen)
+
     @functools.cached_property
     def errata(self) -> list[tuple[Entry, list[Entry]]]:
         """Each statement that fell, with its repairs."""
@@ -283,11 +296,11 @@ class Content:
         said = list(self.run.problems)
         if self.old is not None:
             name = self.old.name
-            said += [f"In {name}, which it is compared with: {p}" for p in self.old.problems]
+            said += [f"In {name}, the run it is compared with: {p}" for p in self.old.problems]
             now, then = (r.header.get("seed") for r in (self.run, self.old))
             if now != then:
                 known = ["an unknown seed" if s is None else f"seed {s}" for s in (now, then)]
-                said.append(f"The run has {known[0]}, and {name} {known[1]}.")
+                said.append(f"The run has {known[0]}, but {name} has {known[1]}.")
         return said
 
     @property
@@ -335,20 +348,20 @@ class Content:
     @property
     def summary(self) -> str:
         """One line that counts verdicts, those that moved, and those that ran what is here."""
-        parts = [f"{n} {v.value}" for v, n in self.counts]
+        parts = [f"{n} {_verb(v, n)}" for v, n in self.counts]
         moved = len(self.unexpected)
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
         said = f"{count}: {', '.join(parts) or 'none'}{end}."
-        ran = sum(bool(r.ran) for r in self.results) or "none"
-        said += f" Of them {ran} ran theorykit's functions."
+        if self.results:
+            ran = sum(bool(r.ran) for r in self.results) or "None"
+            said += f" {ran} ran theorykit's own functions."
         return said + self._kinds_of_refutation + self._proofs
 
     @property
     def _kinds_of_refutation(self) -> str:
         named = [f"{n} {_counted(kind, n)}" for kind, n in self.fallen]
-        rest = self.count(verdict="refuted") - sum(n for _, n in self.fallen)
-        named += [f"{rest} without a label"] if rest and named else []
+        named += [f"{self.unlabelled} not labelled"] if self.unlabelled and named else []
         return f" What fell: {', '.join(named)}." if named else ""
 
     @property
@@ -362,6 +375,11 @@ class Content:
         """How many of each verdict there are, of those that there are."""
         found = Counter(r.verdict for r in self.results)
         return [(v, found[v]) for v in Verdict if found[v]]
+
+
+def _verb(verdict: Verdict, count: int) -> str:
+    """Return the verdict as so many claims have it."""
+    return "hold" if verdict == Verdict.holds and count != 1 else verdict.value
 
 
 def _counted(kind: Falls, count: int) -> str:

@@ -3,12 +3,13 @@
 import functools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from theorykit.report._content import Content
 from theorykit.report._mathml import is_formula, mathml, sentence
+from theorykit.report._pictures import picture
 from theorykit.report._plots import plot, resolutions, strip
 from theorykit.report._templates import template
 
@@ -18,19 +19,30 @@ if TYPE_CHECKING:
 
 def html(content: Content) -> str:
     """Return one page that needs nothing from elsewhere."""
-    return _template().render(content=content)
+    return render("report.html", content=content)
+
+
+def render(name: str, **values: Any) -> str:
+    """Return what a template of HTML makes of these values."""
+    return _template(name).render(**values)
 
 
 @functools.cache
-def _template() -> "jinja2.Template":
+def _template(name: str) -> "jinja2.Template":
     filters: dict[str, Callable[..., str]] = {
         "math": mathml,
         "sentence": sentence,
         "breakable": breakable,
     }
-    made = template("report.html", filters, autoescape=True)
+    made = template(name, filters, autoescape=True)
     made.environment.tests.update(formula=is_formula)
-    made.environment.globals.update(plot=plot, strip=strip, resolutions=resolutions)
+    made.environment.globals.update(
+        plot=plot,
+        picture=picture,
+        strip=strip,
+        resolutions=resolutions,
+        kind=lambda part: type(part).__name__,
+    )
     return made
 
 

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from theorykit.report._content import Content
+from theorykit.report._content import Content, Entry
 from theorykit.report._templates import template
 
 if TYPE_CHECKING:
@@ -30,7 +30,36 @@ def latex(content: Content) -> str:
 @functools.cache
 def _template() -> "jinja2.Template":
     filters = {"tex": tex, "name": tex_name, "ascii": ascii_only}
-    return template("report.tex", filters, **BRACES)
+    made = template("report.tex", filters, **BRACES)
+    made.globals["verdicts"] = verdicts
+    return made
+
+
+def verdicts(content: Content) -> list[tuple[str, str]]:
+    r"""Return what `\verdict{...}` may be given, ordered, and what it puts into the margin.
+
+    A verdict is asked for by a claim's id, or by a label or place that its `ref` names; several
+    claims of one place share a note.
+    """
+    found: dict[str, list[Entry]] = {}
+    for entry in content.entries:
+        for key in dict.fromkeys([entry.id, *_places(entry.result.ref)]):
+            if re.fullmatch(r"[A-Za-z0-9_:./()+ -]+", key):
+                found.setdefault(key, []).append(entry)
+    return [(key, r" \newline ".join(map(_said, found[key]))) for key in sorted(found)]
+
+
+def _places(ref: str) -> list[str]:
+    """Return the parts of a reference that say where: labels, and words with a number."""
+    parts = [part.strip() for part in re.split("[,;]", ref)]
+    return [part for part in parts if ":" in part or re.search(r"\w \S*\d", part)]
+
+
+def _said(entry: Entry) -> str:
+    falls = f"; {entry.falls.words()}" if entry.falls is not None else ""
+    repaired = "repaired: " if entry.repairs is not None else ""
+    graded = f" ({entry.graded}{falls})" if entry.graded else ""
+    return rf"{repaired}\textbf{{{entry.result.verdict}}}{tex(graded)}"
 
 
 TEX = {

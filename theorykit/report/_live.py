@@ -46,7 +46,7 @@ class Live:
             line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
             self.bar.say(line)
         elif result.moved:
-            self.bar.say(f"{result.id}: {result.verdict}, not {result.expected} as recorded")
+            self.bar.say(f"{result.id}: {result.verdict}, but {result.expected} is recorded")
         self._draw()
 
     def _draw(self) -> None:

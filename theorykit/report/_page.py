@@ -1,19 +1,16 @@
 """A page of sentences, each with what it rests on: on a terminal, and as a web page."""
 
 import dataclasses
-import functools
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from theorykit.report._templates import template
+from theorykit.common.picture import Code as Code
+from theorykit.common.picture import Rows as Rows
 from theorykit.report._terminal import rows as table
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,23 +37,6 @@ class Statement:
     text: str
     grade: str = ""
     rests: tuple[Source, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Code:
-    """Lines that are shown as they are."""
-
-    text: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Rows:
-    """A table.
-
-    **Fields:** `rows`: name -> cell, the same names in each.
-    """
-
-    rows: Sequence[Mapping[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,9 +99,6 @@ def terminal_page(page: Page) -> RenderableType:
 
 def html_page(page: Page) -> str:
     """Return one HTML page that needs nothing from elsewhere."""
-    return _template().render(page=page, kind=lambda part: type(part).__name__)
+    from theorykit.report._html import render
 
-
-@functools.cache
-def _template() -> "jinja2.Template":
-    return template("page.html", {}, autoescape=True)
+    return render("page.html", page=page)

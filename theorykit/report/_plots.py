@@ -69,7 +69,7 @@ def strip(bounds: Sequence[tuple[Entry, float]]) -> Markup:
     ]
     return Markup(
         '<svg class="plot strip" viewBox="0 {} {} {}" role="group" '
-        'aria-label="Largest lhs/rhs found, a dot for each bound">{}</svg>'
+        'aria-label="Largest lhs/rhs found, one dot per bound">{}</svg>'
     ).format(top, width, base + 22 - top, Markup("").join(body))
 
 
@@ -121,12 +121,12 @@ def resolutions(entries: Sequence[Entry]) -> Markup:
         row += 1
     return Markup(
         '<svg class="plot strip" viewBox="0 0 {} {}" role="group" '
-        'aria-label="How small a change would have been noticed, a dot each">{}</svg>'
+        'aria-label="How small a change would have been noticed, one dot per claim">{}</svg>'
     ).format(width, height * row + 4, Markup("").join(body))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Axes:
+class Axes:
     """A rectangle of the page that data are drawn into, between two ends on each axis."""
 
     u: tuple[float, float]
@@ -182,7 +182,7 @@ def _fit(found: Fit) -> Markup:
     us = [math.log10(n) for n, _, _ in points]
     vs = [math.log10(m) for _, m, _ in points]
     ends = [e for n, m, s in points for e in (m - 2 * s, m + 2 * s) if e > 0]
-    axes = _Axes(_padded(us, 0.08), _padded([*vs, *map(math.log10, ends)], 0.1, least=0.3))
+    axes = Axes(padded(us, 0.08), padded([*vs, *map(math.log10, ends)], 0.1, least=0.3))
     (u0, u1), (v0, v1) = axes.u, axes.v
     middle = (sum(us) / len(us), sum(vs) / len(vs))
     at = lambda slope, u: axes.y(middle[1] + slope * (u - middle[0]))
@@ -209,10 +209,10 @@ def _fit(found: Fit) -> Markup:
         text += f", predicted {_between(low, high)}"
     labels = axes.labels(
         [(u, f"{10**u:.4g}") for u in _thinned(us, u1 - u0)],
-        [(v, _power(v)) for v in _decades(v0, v1)],
+        [(v, power(v)) for v in decades(v0, v1)],
     )
     body = [labels, axes.clipped(inside), axes.named("n, logarithmic")]
-    return _figure(axes.height, text, body)
+    return framed(axes.height, text, body)
 
 
 def _curve(found: Curve) -> Markup:
@@ -224,7 +224,7 @@ def _curve(found: Curve) -> Markup:
     low, high = found.predicted or (math.nan, math.nan)
     bounds = [v for v in (low, high) if abs(v) < 1e250]
     ends = [e for _, y, s in points for e in (y - 2 * s, y + 2 * s)]
-    axes = _Axes(_padded([x for x, _, _ in points], 0.08), _padded([*ends, *bounds], 0.1))
+    axes = Axes(padded([x for x, _, _ in points], 0.08), padded([*ends, *bounds], 0.1))
     inside: list[Markup] = []
     if found.predicted is not None and low <= high:
         top, floor = (axes.y(min(max(v, axes.v[0]), axes.v[1])) for v in (high, low))
@@ -238,9 +238,9 @@ def _curve(found: Curve) -> Markup:
             )
         inside.append(_mark(*place))
     labels = axes.labels(
-        [(u, f"{u:.4g}") for u in _ticks(*axes.u)], [(v, f"{v:.4g}") for v in _ticks(*axes.v)]
+        [(u, f"{u:.4g}") for u in ticks(*axes.u)], [(v, f"{v:.4g}") for v in ticks(*axes.v)]
     )
-    return _figure(axes.height, found.caption, [labels, axes.clipped(inside), axes.named(found.x)])
+    return framed(axes.height, found.caption, [labels, axes.clipped(inside), axes.named(found.x)])
 
 
 def _interval(found: Interval) -> Markup:
@@ -252,7 +252,7 @@ def _interval(found: Interval) -> Markup:
     if not ends:
         return Markup("")
     height, level = 84, 36
-    a, b = _padded(ends, 0.12)
+    a, b = padded(ends, 0.12)
     clamp = lambda v: min(max(v, a), b)
     x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * (clamp(v) - a) / (b - a)
     body = []
@@ -260,7 +260,7 @@ def _interval(found: Interval) -> Markup:
         left, width = x(low), max(x(high) - x(low), 2.0)
         body.append(_rect(left - (width == 2.0), 12, width, 48, "band"))
     body.append(_line(LEFT, 60, WIDTH - RIGHT, 60, "axis"))
-    body += [_text(x(v), 74, f"{v:.4g}") for v in _ticks(a, b)]
+    body += [_text(x(v), 74, f"{v:.4g}") for v in ticks(a, b)]
     if math.isfinite(estimate):
         body.append(_line(x(interval[0]), level, x(interval[1]), level, "fit"))
         body += [_line(x(v), level - 5, x(v), level + 5, "fit") for v in interval]
@@ -268,7 +268,7 @@ def _interval(found: Interval) -> Markup:
     text = f"Estimate {estimate:.4g} in [{interval[0]:.4g}, {interval[1]:.4g}]"
     if predicted is not None:
         text += f", predicted {_between(low, high)}"
-    return _figure(height, text, body)
+    return framed(height, text, body)
 
 
 def _tightness(ratio: float) -> Markup:
@@ -292,10 +292,10 @@ def _tightness(ratio: float) -> Markup:
     body += [_text(x(v), level + 28, label) for v, label in marks]
     if abs(x(ratio) - x(1)) > 40:
         body.append(_text(x(ratio), level + 28, f"{ratio:.3g}", "end" if ratio > 1 else "middle"))
-    return _figure(height, f"Largest lhs/rhs found: {ratio:.4g}", body)
+    return framed(height, f"Largest lhs/rhs found: {ratio:.4g}", body)
 
 
-def _figure(height: float, label: str, body: Iterable[Markup]) -> Markup:
+def framed(height: float, label: str, body: Iterable[Markup]) -> Markup:
     return Markup(
         '<figure><svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
         "<figcaption>{}</figcaption></figure>"
@@ -324,7 +324,7 @@ def _text(x: float, y: float, text: str, anchor: str = "middle") -> Markup:
     )
 
 
-def _padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[float, float]:
+def padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[float, float]:
     """Return a range a little wider than the values, and at least as wide as `least`."""
     low, high = min(values), max(values)
     width = max(high - low, least, 1e-12 * max(abs(low), abs(high)), 1e-300)
@@ -333,7 +333,7 @@ def _padded(values: Sequence[float], share: float, least: float = 0.0) -> tuple[
     return middle - half, middle + half
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """Return three to six round numbers in the range."""
     unit = 10 ** math.floor(math.log10(high - low))
     steps = (unit * s for s in (2, 1, 0.5, 0.2))
@@ -341,7 +341,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _decades(low: float, high: float) -> list[float]:
+def decades(low: float, high: float) -> list[float]:
     """Return up to six logarithms of round numbers in the range."""
     whole = [float(v) for v in range(math.ceil(low), math.floor(high) + 1)]
     if len(whole) < 2:
@@ -359,7 +359,7 @@ def _thinned(values: Sequence[float], width: float) -> list[float]:
     return kept
 
 
-def _power(exponent: float) -> str:
+def power(exponent: float) -> str:
     value = 10**exponent
     return f"{value:.0e}" if abs(exponent) > 3.5 else f"{value:.3g}"
 

@@ -50,4 +50,4 @@ def code(witness: Witness) -> str:
     if len(lines) <= MOST_LINES:
         return text
     more = len(lines) - MOST_LINES
-    return "\n".join([*lines[:MOST_LINES], f"# ... {more} more lines; results.jsonl has them"])
+    return "\n".join([*lines[:MOST_LINES], f"# ... {more} more lines, in results.jsonl"])

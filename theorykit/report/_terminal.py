@@ -37,7 +37,7 @@ def terminal(content: Content) -> RenderableType:
 
 
 def table(entries: Sequence[Entry]) -> Table:
-    """Return the table of a run: one line a claim."""
+    """Return the table of a run: one line per claim."""
     made = _columns(
         "claim", "verdict", "evidence", "tightness or estimate", "resolution", "control"
     )
@@ -46,7 +46,7 @@ def table(entries: Sequence[Entry]) -> Table:
         r = entry.result
         verdict = Text(r.verdict, COLOURS[r.verdict])
         if r.moved:
-            verdict.append(f" (not {r.expected})", "bold red")
+            verdict.append(f" (recorded: {r.expected})", "bold red")
         made.add_row(
             r.id,
             verdict,
@@ -109,12 +109,21 @@ def shown(witness: Witness) -> str:
     return "\n".join("    " + line for line in lines)
 
 
-def listing(claims: Sequence[Claim]) -> Table:
-    """Return the table of `theorykit list`."""
-    made = _columns("claim", "where", "tier", "expected", "in words")
+def listing(claims: Sequence[Claim], last: Mapping[str, Any] | None = None) -> Table:
+    """Return a table of claims, in their order; `last`: what was found last of each."""
+    names = ("claim", "where", "tier", "expected", "in words")
+    made = _columns(*names[:4], *([] if last is None else ["last"]), *names[4:])
     for c in claims:
-        made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), c.words)
+        found = [] if last is None else [_verdict(last.get(c.id))]
+        made.add_row(c.id, c.ref, c.tier, Text(c.expect, COLOURS[c.expect]), *found, c.words)
     return made
+
+
+def _verdict(last: Mapping[str, Any] | None) -> Text:
+    entry = _last_entry(last)
+    if entry is None:
+        return Text("not run yet")
+    return Text(entry.result.verdict, COLOURS[entry.result.verdict])
 
 
 def experiments(known: Sequence[Any]) -> Table:
@@ -136,7 +145,7 @@ def covered(found: Coverage, last: Mapping[str, Any]) -> RenderableType:
             said.append("\n" * bool(said) + claim.id)
             said.append(f"  {verdict or 'not run yet'}", COLOURS[verdict] if verdict else "")
             if claim in entry.moved:
-                said.append("  the text has changed since", "bold yellow")
+                said.append("  (the text has changed since)", "bold yellow")
         made.add_row(stated.name, stated.label, f"{stated.file}:{stated.line}", said or "none")
     return Group(made, Text(""), Text(found.summary()))
 
@@ -180,7 +189,9 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
     entry = _last_entry(last)
     if last is None or entry is None:
-        page.append(Text("no result of this claim as it is now; `theorykit verify` makes one"))
+        page.append(
+            Text("no result for this claim in its present form; `theorykit verify` makes one")
+        )
         return page
     head = last["header"]
     page += [

@@ -29,3 +29,4 @@ from theorykit.results._resolution import of_value as of_value
 from theorykit.results._result import UNREADABLE as UNREADABLE
 from theorykit.results._result import Outcome as Outcome
 from theorykit.results._result import Result as Result
+from theorykit.results._result import Results as Results

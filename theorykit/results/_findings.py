@@ -99,10 +99,10 @@ class Falls(enum.StrEnum):
     def words(self) -> str:
         """Return it in words."""
         return {
-            "statement": "the statement falls as printed",
-            "proof": "a step or construction of the proof falls",
-            "wording": "only the wording falls",
-            "reading": "a reading falls",
+            "statement": "the statement is false as printed",
+            "proof": "a step or construction of the proof fails",
+            "wording": "only the wording is wrong",
+            "reading": "one reading of it is false",
         }[self]
 
 

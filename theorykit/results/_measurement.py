@@ -41,7 +41,7 @@ class Measurement(BaseModel, abc.ABC):
         super().__init_subclass__(**options)
         kind = cls.__dict__.get("kind")
         if not isinstance(kind, str) or not kind:
-            raise TypeError(f'{cls.__name__} says its kind, as in kind = "largest_error".')
+            raise TypeError(f'{cls.__name__} needs a kind, as in kind = "largest_error".')
         known = _kinds.get(kind)
         here = (cls.__module__, cls.__qualname__)
         # A module that is imported again defines the same class again.

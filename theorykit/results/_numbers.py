@@ -11,11 +11,11 @@ _NOT_FINITE = ("inf", "-inf", "nan")
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or (isinstance(value, str) and value not in _NOT_FINITE):
-        raise ValueError(f"a number is wanted, not {value!r}")
+        raise ValueError(f"expected a number, not {value!r}")
     try:
         return float(value)
     except (TypeError, OverflowError):
-        raise ValueError(f"a number is wanted, not {type(value).__name__}") from None
+        raise ValueError(f"expected a number, not {type(value).__name__}") from None
 
 
 def _written(value: float) -> float | str:

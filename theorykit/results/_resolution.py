@@ -108,8 +108,8 @@ def of_bound(ratio: float | None) -> Resolution:
         seen = f"lhs is never nearer to rhs than a factor {factor:.0e}"
         seen = seen if math.isfinite(factor) else "lhs never reaches any share of rhs"
         poor = (
-            f"{seen}, so a bound {LOOSEST:g} times sharper would have held too; try it where it "
-            "is tight, or state a sharper one."
+            f"{seen}, so a bound {LOOSEST:g} times sharper would have held too; test it "
+            "where it is tight, or state a sharper bound."
         )
     return Resolution(Unit.factor, max(factor, 1.0), poor=poor)
 
@@ -141,8 +141,8 @@ def of_limit(distance: float, limit: float, reached: float) -> Resolution:
     poor = ""
     if small > 0 and beyond and large > LOOSEST * small:
         poor = (
-            f"What was measured comes no nearer to {limit:.3g} than {reached:.3g}, so a limit "
-            f"{LOOSEST:g} times sharper would have held too; state a sharper one."
+            f"What was measured comes no nearer to {limit:.3g} than {reached:.3g}, so a "
+            f"limit {LOOSEST:g} times sharper would have held too; state a sharper limit."
         )
     return of_value(distance, 0.0, poor)
 
@@ -174,8 +174,8 @@ def of_value(distance: float, predicted: float, poor: str = "") -> Resolution:
     """
     if not poor and 0 < abs(predicted) < distance and math.isfinite(predicted):
         poor = (
-            f"Predictions up to {distance:.2g} away would have passed, which reaches from 0 to "
-            f"twice the {predicted:.3g} that is predicted; more replicates would narrow it."
+            f"Predictions up to {distance:.2g} away would have passed, from 0 to twice the "
+            f"predicted {predicted:.3g}; more replicates would narrow the interval."
         )
     return Resolution(Unit.absolute, distance, poor=poor)
 

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from theorykit.common import picture
 from theorykit.results._findings import (
     Certificate,
     Evidence,
@@ -103,6 +104,15 @@ class Result:
             return outcome.measured.words()
         return f"{outcome.cases} case{'s' * (outcome.cases > 1)}" if outcome.cases else ""
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        graded = f" ({self.outcome.evidence})" if self.outcome.evidence is not None else ""
+        recorded = f", recorded: {self.expected}" if self.moved else ""
+        found = f": {self.found}" if self.found else ""
+        return f"{self.id} {self.verdict}{graded}{recorded}{found}"
+
+    _repr_html_ = picture.html
+
     def json(self) -> dict[str, Any]:
         """Return a strict-JSON object: no NaN or infinity; null is what there is none of.
 
@@ -119,8 +129,17 @@ class Result:
         **Raises:** one of `UNREADABLE` for other fields.
         """
         if "measured" not in fields:  # a line of an earlier layout would lose its numbers
-            raise ValueError("a result says what was measured, null for nothing")
+            raise ValueError("a result has a field `measured`, null if there is nothing")
         return _written().validate_python({**fields, "outcome": fields})
+
+
+class Results(list[Result]):
+    """A list of results, in a notebook a table; `str()` has a line for each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    _repr_html_ = picture.html
 
 
 @functools.cache

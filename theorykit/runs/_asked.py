@@ -6,13 +6,14 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from theorykit.claims import Claim
+from theorykit.common.folders import from_here
 
 
 class Asked(BaseModel):
     """One claim of a run folder's `plan.json`.
 
-    **Fields:** those of `Claim.json`; `source`, the claim in Python, and `file`, the name of the
-    user's file that it is in, each None if there is none.
+    **Fields:** those of `Claim.json`; `source`, the claim in Python, and `file`, the path of the
+    user's file that it is in, from where the run was started; each None if there is none.
     """
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -33,7 +34,8 @@ class Asked(BaseModel):
     @classmethod
     def of(cls, claim: Claim) -> Self:
         """Return what there is to say of a claim."""
-        file = None if claim.is_installed else claim.file.name
+        own = not claim.is_installed and claim.file.is_file()
+        file = from_here(claim.file) if own else None
         return cls(**claim.json(), source=claim.source(), file=file)
 
     @classmethod

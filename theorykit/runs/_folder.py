@@ -2,7 +2,7 @@
 
     header.json     version, seed, JAX version, device
     plan.json       the claims that were asked for, and the machines they ran on
-    results.jsonl   a line a claim: its fingerprint and its result
+    results.jsonl   one line per claim: its fingerprint and its result
 
 A line is flushed and synced before the next claim's is written; a last line that a kill tore is
 dropped when the folder is opened again. One process at a time; `read_run` only looks.
@@ -118,8 +118,8 @@ def kept(path: str | Path) -> dict[str, tuple[str, Result]]:
             found[result.id] = (entry["fingerprint"], result)
         except UNREADABLE:
             raise ValueError(
-                f"line {number} of {file} is not a result; the file was changed from outside. "
-                "Take a new folder."
+                f"line {number} of {file} is not a result; the file was changed by something "
+                "else. Use a new folder."
             ) from None
     return found
 
@@ -166,7 +166,7 @@ def read_run(path: str | Path) -> Run:
         )
     names = {p.name for p in folder.iterdir()}
     if names and not names & {"header.json", "plan.json", "results.jsonl"}:
-        raise ValueError(f"{path} holds other files and no run.")
+        raise ValueError(f"{path} is not a run folder: it holds other files.")
     header, plan = _object(folder / "header.json"), _object(folder / "plan.json")
     results, unread = _readable(folder / "results.jsonl")
     run = Run(
@@ -210,15 +210,16 @@ def _problems(run: Run, unread: int) -> Iterable[str]:
         yield "The run has no result yet."
     if unread:
         lines = "1 line is" if unread == 1 else f"{unread} lines are"
-        yield f"{lines} not a result, torn by a kill or of another version, and left out."
+        yield f"{lines} not a result (cut off when the run was killed, or written by another "
+        "version), and left out."
     if run.unfinished:
         what = "1 claim has" if len(run.unfinished) == 1 else f"{len(run.unfinished)} claims have"
-        yield f"The run is unfinished: {what} no result; the same command goes on with it."
+        yield f"The run is unfinished: {what} no result; the same command continues it."
     strangers = [r.id for r in run.results if r.id not in run.claims]
     if strangers:
         yield (
-            f"For {len(strangers)} of {len(run.results)} results the run does not say what was "
-            "asked for: they are shown without words, assumptions, tier and source."
+            f"For {len(strangers)} of {len(run.results)} results, the run does not keep the "
+            "claim itself: they are shown without words, assumptions, tier and source."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theorykit.claims import Claim, float64, one
+from theorykit.common.spelling import spelt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Replay:
         return f"lhs = {shown(lhs)}\nrhs = {shown(rhs)}\nlhs {sign} rhs at {self.bits} bits{where}"
 
 
+@spelt
 def replay(
     id: str | Claim,
     point: Mapping[str, Any] | None = None,
@@ -76,6 +78,6 @@ def _prove(claim: Claim, check: Any) -> str:
 
     proof = check.proof_alone(Trial(jax.random.key(0)))
     if proof is None:
-        raise ValueError(f"{claim.id} has no proof to repeat; give it a point.")
+        raise ValueError(f"{claim.id} has no proof to repeat; give the point to repeat it at.")
     said = f"{proof.verdict}, {proof.evidence.name}. {proof.note} {proof.unproved}"
     return f"{claim.id}: {' '.join(said.split())}"

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import datetime
 import os
 import platform
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, Wanted, select
+from theorykit.common.spelling import spelt
 from theorykit.common.version import __version__
 from theorykit.places import Failure, Place, place_of
-from theorykit.results import Result, Verdict
+from theorykit.results import Result, Results, Verdict
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
@@ -21,6 +23,7 @@ from theorykit.runs._task import ClaimTask
 from theorykit.runs._threads import AT_A_TIME, Threads
 
 
+@spelt
 def verify(
     claims: Wanted | Iterable[Wanted] = (),
     *,
@@ -31,7 +34,7 @@ def verify(
     executor: concurrent.futures.Executor | None = None,
     on_result: Callable[[Result], None] | None = None,
     on_progress: Callable[[str, float], None] | None = None,
-) -> list[Result]:
+) -> Results:
     """Try to break claims, and return what was found, ordered by id.
 
     **Arguments:**
@@ -64,7 +67,7 @@ def run_selected(
     on_progress: Callable[[str, float], None] | None = None,
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
-) -> list[Result]:
+) -> Results:
     """Run these claims; as `verify` otherwise."""
     away = place_of(jobs, executor)
     results: list[Result] = []
@@ -83,7 +86,7 @@ def run_selected(
             run_claims(claims, marks, seed, folder, keep, here, away, on_progress)
         finally:
             remember(results, head, marks)
-    return sorted(results, key=lambda r: r.id)
+    return Results(sorted(results, key=lambda r: r.id))
 
 
 def header(seed: int) -> dict[str, Any]:
@@ -188,4 +191,5 @@ def _result(claim: Claim, event: Any) -> Result:
         return event
     if isinstance(event, Failure):
         return claim.failed(event.why, event.seconds)
-    return Result.from_json(event)
+    result = Result.from_json(event)  # of a process that may be in another folder
+    return dataclasses.replace(result, outcome=claim.signed(result.outcome))

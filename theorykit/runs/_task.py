@@ -48,8 +48,8 @@ class ClaimTask(Task):
         claim = one(self.id) if self.file is None else _loaded(self.file)[self.id]
         if fingerprint(claim) != self.mark:
             raise Mismatch(
-                f"{self.id}, or code that it reaches, is another in the process that runs it: it "
-                "was edited since, or another version is installed there."
+                f"{self.id}, or code that it reaches, differs in the process that runs it: it "
+                "was edited in the meantime, or another version is installed there."
             )
         return claim.run(self.seed, progress).json()
 

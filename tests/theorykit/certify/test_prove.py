@@ -145,7 +145,7 @@ def test_a_primitive_without_slope_is_proved_by_its_enclosure():
         (dict(x=(1, 0)), "runs from 1 to 0"),
         (dict(x=(0, float("nan"))), "nan"),
         (dict(x=(0, float("inf"))), "inf"),
-        ({}, "an interval a variable"),
+        ({}, "one interval per variable"),
         (dict(x=3), "two ends"),
         (dict(x=(np.zeros(0), np.zeros(0))), "no entries"),
     ],

@@ -16,7 +16,7 @@ import pytest
 from theorykit import replay
 from theorykit.certify import exact
 from theorykit.checks import everywhere, exhaustive, identity, inequality, on_box
-from theorykit.checks.domains import choices, inputs, interval, psd, reals
+from theorykit.checks.domains import choices, inputs, interval, psd, reals, simplex
 from theorykit.claims import claim
 from theorykit.results import Certificate, Evidence, Result, Verdict
 
@@ -50,7 +50,7 @@ def test_a_violation_that_is_only_rounding_is_none(trial):
     ).test(trial)
     assert found.verdict == Verdict.inconclusive
     assert found.witness is None
-    assert "floats cancel" in found.note
+    assert "cancellation in float64" in found.note
 
 
 def commuted(extra=0.0, see=lambda x: 0 * x):
@@ -65,7 +65,7 @@ def commuted(extra=0.0, see=lambda x: 0 * x):
 def test_a_true_identity_is_not_refuted_by_cancellation(trial):
     found = commuted(see=hidden).test(trial)
     assert found.verdict == Verdict.inconclusive
-    assert "floats cancel" in found.note
+    assert "cancellation in float64" in found.note
     found = commuted().test(trial)
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
 
@@ -290,20 +290,47 @@ def true():
 '''
 
 
-def test_the_two_lines_repeat_a_certificate(tmp_path, registry):
+@pytest.mark.parametrize("named", ["mine.py", "drafts/mine.py", "../drafts/mine.py"])
+def test_the_two_lines_repeat_a_certificate_where_the_claim_was_run(
+    tmp_path, registry, monkeypatch, named
+):
     from theorykit.claims import load
 
-    file = tmp_path / "mine.py"
+    here = tmp_path / "here"
+    file = here / named
+    for folder in (here, file.parent):
+        folder.mkdir(exist_ok=True)
+    monkeypatch.chdir(here)
     file.write_text(FILE)
     false, true = (made.run().outcome.certificate for made in load(file))
+    assert f"file={named!r}" in false.program
     programs = f"{false.program}\nprint('---')\n{true.program}"
     done = subprocess.run(
-        [sys.executable, "-c", programs], capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", programs], capture_output=True, text=True, cwd=here
     )
     refuted, proved = done.stdout.split("---")
     assert f"lhs = {false.lhs}" in refuted
     assert "lhs > rhs" in refuted
     assert "certified" in proved
+
+
+@pytest.mark.parametrize(
+    ("domain", "said"),
+    [
+        (psd("n"), "G by its factor F (G = F F^T)"),
+        (psd("n", bound=1.0), "with rows of F cut to the square root of the bound"),
+        (simplex("n"), "G by weights that are divided by their sum"),
+        (choices(np.eye(2), 2 * np.eye(2)), "G by the index of its option, from 0"),
+        (reals("n n"), ""),
+    ],
+    ids=["psd", "bounded", "simplex", "choices", "reals"],
+)
+def test_a_certificate_says_where_its_point_is_not_the_witness(domain, said, trial):
+    check = inequality(lhs=lambda G: jnp.sum(G), rhs=lambda G: -1.0, over=inputs(G=domain, n=(2,)),
+                       control=dict(rhs=lambda G: -9.0), **LIGHT)  # fmt: skip
+    certificate = check.test(trial).certificate
+    assert ("The point of the replay" in certificate.how) == bool(said)
+    assert said in certificate.how
 
 
 def test_replay_says_what_is_wrong():

@@ -84,7 +84,7 @@ def test_exhaustive_stops_at_the_first_that_fails(trial):
     [
         (bool, [], "empty"),
         (lambda n: None if n else n, [1], "None"),
-        (bool, iter([1, 2]), "once only"),
+        (bool, iter([1, 2]), "only once"),
     ],
 )
 def test_exhaustive_says_why_it_cannot_tell(trial, predicate, universe, why):

@@ -136,7 +136,7 @@ def test_functions_get_what_they_name():
     assert call(lambda a: a, {"a": 1, "b": 2}, {}) == 1
     assert call(lambda b, T, c=7: (b, T, c), {"a": 1, "b": 2}, {"T": 3}) == (2, 3, 7)
     assert call(lambda **kw: sorted(kw), {"a": 1, "b": 2}, {"T": 3}) == ["a", "b"]
-    with pytest.raises(ValueError, match="asks for z; its domain has a, T"):
+    with pytest.raises(ValueError, match="asks for z, but its domain has a, T"):
         call(lambda z: z, {"a": 1}, {"T": 3})
 
 

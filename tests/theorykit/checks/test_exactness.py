@@ -412,7 +412,7 @@ def test_members_of_a_dataclass():
         (lambda n: n > TENTH, "uses TENTH, which is 0.1, a float"),
         (lambda n: n * 1.5 > 0, "uses 1.5, which is a float"),
         (lambda n: math.sqrt(n) > 0, "uses math.sqrt, which is math.sqrt and is not known"),
-        (lambda n: "%.1f" % n != "", "writes with '%.1f', by which a float can be written"),
+        (lambda n: "%.1f" % n != "", "writes with '%.1f', which can write a float"),
     ],
 )
 def test_the_line_is_named(predicate, says):

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said(trial):
 
 def test_predictions_and_values_that_are_none(trial):
     for wrong in (dict(between=(2, 0)), dict(at_most=np.nan)):
-        with pytest.raises(ValueError, match="what is predicted is a number or"):
+        with pytest.raises(ValueError, match="a prediction is a number or"):
             experiment(measure=values(1.0, 1.1), **wrong)
     with pytest.raises(ClaimError, match="real numbers, not complex128"):
         experiment(measure=values(1.0, 1j), at_most=3).test(trial)

@@ -157,7 +157,7 @@ def test_a_new_check_is_as_strict_as_the_shipped_ones(folder):
     stays = sys.modules["stays_within"].Stays
     with pytest.raises(ValueError, match="step is a function, not 2"):
         stays(step=2, start=1.0, bound=1.0)
-    with pytest.raises(ValueError, match="a control replaces fields of its check, bound, start"):
+    with pytest.raises(ValueError, match="a control replaces fields of its check \\(bound, start"):
         stays(step=abs, start=1.0, bound=1.0, control=dict(top=1)).controlled()
     assert "mine.orbit" in json.dumps(schema())
     orbit = schema()["$defs"]["Orbit"]

@@ -353,7 +353,7 @@ def test_controls_that_are_the_claim_or_do_not_look_are_refused():
     blind = exhaustive(
         predicate=lambda n: n > 0, universe=[1, 2], control=dict(predicate=lambda n: False)
     )
-    with pytest.raises(ClaimError, match="does not look at its member"):
+    with pytest.raises(ClaimError, match="ignores its argument"):
         blind.controlled()
     seen = dataclasses.replace(
         blind, control=dict(predicate=lambda n: any(n > k for k in range(2, 3)))
@@ -400,7 +400,7 @@ class Above:
     ],
 )
 def test_what_does_not_look_at_its_member_is_refused_wherever_it_stands(predicate, blind):
-    says = pytest.raises(ClaimError, match="does not look at its member")
+    says = pytest.raises(ClaimError, match="ignores its argument")
     refused = says if blind else contextlib.nullcontext()
     with refused:
         exhaustive(predicate=predicate, universe=[1, 2])
@@ -442,7 +442,7 @@ def test_no_witness_lies_outside_a_premise():
     found = tried(dataclasses.replace(check, rhs=lambda x: -2.0 + 0.0 * x[0]))
     assert found.verdict is Verdict.refuted
     assert -2 < found.witness.lhs <= -1
-    with pytest.raises(ClaimError, match="within the premise"):
+    with pytest.raises(ClaimError, match="meets the premise"):
         tried(dataclasses.replace(check, over=over.given(lambda x: x[0] < 1)))
     assert "within 1 premise" in check.describe()
 
@@ -466,7 +466,7 @@ def test_the_scope_of_a_box():
     with pytest.raises(ClaimError, match="x is 1 at both ends"):
         scope(on_box(n=2, x=ends), over)
     for ends in [(3, 4), (2, 3), (-1, 0)]:
-        with pytest.raises(ClaimError, match="outside of the domain"):
+        with pytest.raises(ClaimError, match="outside the domain"):
             scope(on_box(x=ends), over)
 
 
@@ -483,10 +483,10 @@ def test_a_box_that_leaves_out_a_sliver_is_a_part(ends):
     certificate = tried(check).certificate
     assert certificate.scope is Scope.part
     assert certificate.share < 1
-    assert "searched only" in tried(check).note
+    assert "only searched" in tried(check).note
     whole = dataclasses.replace(check, proof=on_box(x=(-1, 2)))
     assert tried(whole).certificate.scope is Scope.whole
-    assert "searched only" not in tried(whole).note
+    assert "only searched" not in tried(whole).note
 
 
 def test_a_box_is_written_with_the_digits_that_it_needs():

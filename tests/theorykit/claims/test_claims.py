@@ -99,7 +99,7 @@ def test_a_refutation_stands_by_itself(registry):
         (lambda: true(control={"x": 1}), "cannot replace x"),
         (
             lambda: identity(lhs=lambda y: y, rhs=lambda: 0, over=inputs(x=reals())),
-            "asks for y; its domain has x",
+            "asks for y, but its domain has x",
         ),
         (
             lambda: inequality(lhs=jnp.sqrt, rhs=lambda x: x + 9, over=inputs(x=reals())),
@@ -212,7 +212,9 @@ def test_selection(registry, tmp_path, monkeypatch):
     monkeypatch.setattr(
         _find, "installed", lambda patterns: [c for c in load(file) if c.tier == "slow"]
     )
-    with pytest.raises(ValueError, match="1 claim of the slow tier; ask for the tier slow"):
+    with pytest.raises(
+        ValueError, match="1 claim of the slow tier; ask for that tier with --tier slow"
+    ):
         select(["my.second"], "fast")
     assert [c.id for c in select(["my.s*"], "slow")] == ["my.second"]
 

@@ -250,7 +250,7 @@ def test_a_plan_that_cannot_be_sent_is_trained_here():
         away = made.run(Setting(say=said.append), executor=executor)
     assert np.array_equal(away, made.run(Setting()))
     assert executor.taken == 0
-    assert "This process does what cannot be sent" in said[0]
+    assert "since it cannot be sent" in said[0]
 
 
 class Sent(Exception):

@@ -22,7 +22,7 @@ def test_the_command_line_lists_and_refuses(command):
     assert "there is no experiment" in said
     code, _, said = command("experiment", "nobody")
     assert code == 2
-    assert "there are experiments of capture" in said
+    assert "the papers with experiments are capture" in said
 
 
 def test_a_rate_rises_and_falls():
@@ -45,7 +45,7 @@ def test_a_rate_rises_and_falls():
     assert float(step) == pytest.approx(-0.05)
     with pytest.raises(ValueError, match="falls as 'linear' or 'cosine'"):
         Adam(falling="fast")
-    with pytest.raises(ValueError, match="warmup goes with"):
+    with pytest.raises(ValueError, match="warmup needs"):
         Adam(warmup=3)
 
 
@@ -57,7 +57,7 @@ def test_a_mean_has_its_interval():
     one = Mean.of([3.0])
     assert one.value == 3
     assert np.isnan(one.interval).all()
-    with pytest.raises(ValueError, match="no mean of no numbers"):
+    with pytest.raises(ValueError, match="a mean needs at least one number"):
         Mean.of([])
 
 

@@ -61,10 +61,10 @@ def test_what_cannot_be_sent_is_done_here(calls):
     assert calls.call(lambda: threading.get_ident()) == here
     assert calls.call(lambda: threading.get_ident()) == here
     assert len(calls.said) == 1
-    assert "This process does what cannot be sent to another one: " in calls.said[0]
+    assert "since it cannot be sent to another: " in calls.said[0]
     namespace = {"__name__": "__main__"}
     exec("def cell(): return 3", namespace)
-    with pytest.raises(Exception, match="of a notebook or script"):
+    with pytest.raises(Exception, match="in a notebook or script"):
         packed(namespace["cell"])
     assert calls.call(namespace["cell"]) == 3
 
@@ -94,7 +94,7 @@ def test_other_code_is_refused():
     assert set(sources) == {"theorykit"}
     call = Call(id="", data=data, sources=sources)
     assert call.do(print)[0]
-    with pytest.raises(Mismatch, match="theorykit is not the same code in the process"):
+    with pytest.raises(Mismatch, match="theorykit differs in the process"):
         dataclasses.replace(call, sources={"theorykit": "0"}).do(print)
     with pytest.raises(Mismatch, match="no_such_package is not the same code"):
         dataclasses.replace(call, sources={"no_such_package": "0"}).do(print)

@@ -31,13 +31,16 @@ def test_options_are_those_of_sbatch():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fast", "options of slurm are name=value .* not 'fast'"),
+        ("fast", "options of slurm are name=value, .* not 'fast'"),
         ("jobs=", "not 'jobs='"),
         ("a b=1", "not 'a b=1'"),
-        ("jobs=0", "jobs of slurm is a number from 1 on, not '0'"),
+        ("jobs=0", "jobs of slurm is a whole number of at least 1, not '0'"),
         ("jobs=two", "not 'two'"),
         ("cpus-per-task=-1", "cpus-per-task of slurm is"),
-        ("mem=lots", "mem of slurm is memory as sbatch has it, 4G say; not 'lots'"),
+        (
+            "mem=lots",
+            "mem of slurm is an amount of memory as sbatch takes it, such as 4G; not 'lots'",
+        ),
     ],
 )
 def test_what_is_no_option_is_refused(text, said):
@@ -85,7 +88,7 @@ def test_the_command_line_says_it(command):
     code, _, said = command("experiment", "sharper", "gap", "--on", "slurm:x", "--jobs", "2")
     assert (code, said) == (
         2,
-        "theorykit: give --jobs or --on, not both: a cluster has processes of its own.\n",
+        "theorykit: give --jobs or --on, not both: a cluster has its own processes.\n",
     )
 
 

@@ -50,7 +50,7 @@ def test_answers_that_are_known(task, answer, nope, ape):
 def test_the_page_says_all_that_was_asked_for(majority):
     said = written(majority)
     assert "C1(i) > C2(i)" in said
-    assert "Limit Transformer of 2 layers, at most 1 head to a layer and width 7" in said
+    assert "Limit Transformer with 2 layers, at most 1 head per layer, and width 7" in said
     assert "R_inf = " in said
     assert f"{majority.lengths.asked:,.0f} symbols" in said
     assert f"up to {majority.length} symbols is right on all that were tried" in said
@@ -246,7 +246,7 @@ def test_a_bad_file_is_refused_in_a_sentence(text, tmp_path):
         ("a*", dict(alphabet="bc"), "not in the alphabet"),
         ("(a)&(b)", {}, "empty language"),
         ("()", {}, "distinct characters"),
-        (3, {}, "a task is a name"),
+        (3, {}, "a task is given as a name"),
         ({"a": "x"}, {}, "not True or False"),
         (lambda s: True, {}, "needs an alphabet"),
         ("parity", dict(alphabet="01"), "parity has an alphabet of its own"),
@@ -342,7 +342,7 @@ def test_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypa
     whole = predict.predict("parity", **options)
     assert json.dumps(again.json()) == json.dumps(whole.json())
     assert json.loads((tmp_path / "one" / "prediction.json").read_text()) == again.json()
-    assert "Held against networks" in written(again)
+    assert "Compared with trained networks" in written(again)
     assert "8 steps of 8 strings" in written(again)
     with pytest.raises(ValueError, match="belongs to a prediction with most 1"):
         predict.predict("parity", folder=tmp_path / "one", most=3)

@@ -26,7 +26,7 @@ def result(id, verdict="holds", outcome=None, **fields):
         verdict=Verdict(verdict),
         control=Verdict.refuted,
         seconds=0.25,
-        check="inequality over x: 64 random cases a size; the control replaces rhs",
+        check="inequality over x: 64 random cases per size; the control replaces rhs",
     )
     return Result(id=id, outcome=outcome, **(made | fields))
 

@@ -95,7 +95,7 @@ def test_the_table_filters(visit):
     page.get_by_label("Search").fill("eq. fell")
     assert shown(page) == ["one.fell"]
     page.get_by_label("Search").fill("nothing of the kind")
-    assert page.get_by_text("No claim is like that.").is_visible()
+    assert page.get_by_text("No claim matches these filters.").is_visible()
 
 
 def test_the_table_sorts(visit):

@@ -61,7 +61,7 @@ def test_the_page_says_all_that_is_known_of_a_claim(run):
         "<math",
         "<mo>≤</mo>",
         "Eq. (2) &amp; 50%",
-        "64 random cases a size; the control replaces rhs",
+        "64 random cases per size; the control replaces rhs",
         "dict(rhs=lambda n: n / 2)",
         "import numpy as np\n\nx = np.array([1., 2.])\nname = &#39;&lt;α &amp; β&gt;&#39;",
         "# lhs = 3.0\n# rhs = 2.5",
@@ -105,6 +105,16 @@ def test_latex_is_ascii_and_its_groups_close(run):
     assert r"name = '<\u03b1 & \u03b2>'" in text  # the same string to Python
 
 
+def test_latex_has_the_verdict_of_each_claim_for_margins(run):
+    text = pages.latex(run)
+    defined = dict(re.findall(r"\\csname theorykit@(.*?)\\endcsname\{(.*)\}$", text, flags=re.M))
+    assert set(defined) >= {r.id for r in run.results}
+    assert defined["one.fell"].startswith(r"\textbf{refuted} (certified")
+    assert defined["Lemma 1"].startswith(r"repaired: \textbf{holds} (searched) \newline \textbf{")
+    assert all(re.fullmatch(r"[\w:./()+ -]+", key) for key in defined)
+    assert text.index(r"\endinput") < text.index("6 claims")
+
+
 def test_markdown_shows_words_as_they_are():
     assert plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
 
@@ -113,8 +123,9 @@ def test_markdown_shows_words_as_they_are():
 def test_latex_can_be_set(run, tmp_path):
     (tmp_path / "report.tex").write_text(pages.latex(run))
     (tmp_path / "paper.tex").write_text(
-        r"\documentclass{article}\usepackage{amsmath,amssymb,booktabs,longtable}"
-        r"\begin{document}\input{report}\end{document}"
+        r"\documentclass{article}\usepackage{amsmath,amssymb,booktabs,longtable}\input{report}"
+        r"\begin{document}A lemma.\verdict{one.fell}\verdict{lem:none}\verdict{Eq. (2) }"
+        r"\input{report}\end{document}"
     )
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
@@ -158,7 +169,7 @@ def test_patterns_choose_claims(run):
     [
         ([], [], HEADER, "The run has no result yet."),
         (results()[:2], results(), HEADER, "unfinished: 4 claims have no result"),
-        (results(), [], HEADER, "does not say what was asked for"),
+        (results(), [], HEADER, "does not keep the claim itself"),
         (results(), None, HEADER | {"version": "0.0.1"}, "made by version 0.0.1, this report by"),
         (results(), None, {"seed": 1}, "made by version None"),
     ],
@@ -210,14 +221,14 @@ def test_a_claim_whose_assumptions_are_no_list_is_not_described(folder):
     plan = json.loads((folder / "plan.json").read_text())
     plan["claims"][0]["assumptions"] = 5
     (folder / "plan.json").write_text(json.dumps(plan))
-    assert "For 1 of 6 results the run does not say" in pages.html(read_run(folder))
+    assert "For 1 of 6 results, the run does not keep" in pages.html(read_run(folder))
 
 
 def test_what_the_old_run_lacks_and_another_seed_are_said(tmp_path, run):
     old = read_run(write(tmp_path / "old", results()[:5], results(), HEADER | {"seed": 8}))
     for text in (pages.html(run, old), pages.markdown(run, old), pages.latex(run, old)):
-        assert "In old, which it is compared with: The run is unfinished: 1 claim" in text
-        assert "The run has seed 7, and old seed 8." in text
+        assert "In old, the run it is compared with: The run is unfinished: 1 claim" in text
+        assert "The run has seed 7, but old has seed 8." in text
     assert "trained}: gone" in pages.latex(read_run(write(tmp_path / "n", results()[:5])), run)
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from theorykit.report import Entry
-from theorykit.report._plots import _decades, _ticks, plot, resolutions, strip
+from theorykit.report._plots import decades, plot, resolutions, strip, ticks
 from theorykit.results import Curve, Fit, Interval, Tightness, of_bound, of_identity
 
 from .conftest import result
@@ -221,10 +221,10 @@ def test_resolutions_lie_by_their_place_and_their_ends_are_named_below():
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
 def test_ticks_are_few_and_in_their_range(low, width):
-    ticks = _ticks(low, low + width)
-    assert 2 <= len(ticks) <= 7
+    found = ticks(low, low + width)
+    assert 2 <= len(found) <= 7
     slack = 1e-6 * width + 4 * math.ulp(abs(low) + width)
-    assert all(low - slack <= t <= low + width + slack for t in ticks)
+    assert all(low - slack <= t <= low + width + slack for t in found)
 
 
 def test_no_plot_where_there_is_nothing_to_plot():
@@ -243,16 +243,16 @@ def test_every_bound_has_its_dot():
 
 def test_ticks_are_round_numbers():
     ends = itertools.product(range(10), range(10, 100))
-    found = [_ticks(low / 10, (low + width) / 10) for low, width in ends]
-    steps = [ticks[1] - ticks[0] for ticks in found]
+    found = [ticks(low / 10, (low + width) / 10) for low, width in ends]
+    steps = [marks[1] - marks[0] for marks in found]
     mantissas = {round(step / 10 ** math.floor(math.log10(step)), 9) for step in steps}
     assert mantissas <= {1, 2, 5}
-    assert _ticks(0.05, 0.11) == pytest.approx([0.06, 0.08, 0.1])
+    assert ticks(0.05, 0.11) == pytest.approx([0.06, 0.08, 0.1])
 
 
 def test_decades_are_whole_where_two_are_seen_and_ones_twos_and_fives_else():
-    assert _decades(-0.1, 2.5) == [0, 1, 2]
-    assert _decades(0, 12) == [0, 3, 6, 9, 12]
+    assert decades(-0.1, 2.5) == [0, 1, 2]
+    assert decades(0, 12) == [0, 3, 6, 9, 12]
     logarithms = [math.log10(v) for v in (0.5, 1, 2, 5)]
-    assert _decades(-0.5, 0.8) == pytest.approx(logarithms)
-    assert _decades(-0.9, -0.1) == pytest.approx([math.log10(0.2), math.log10(0.5)])
+    assert decades(-0.5, 0.8) == pytest.approx(logarithms)
+    assert decades(-0.9, -0.1) == pytest.approx([math.log10(0.2), math.log10(0.5)])

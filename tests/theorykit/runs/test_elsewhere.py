@@ -133,13 +133,13 @@ def test_a_claim_that_hangs_is_ended(claims):
 def test_the_executor_decides_where(claims):
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         assert same(verify([claims["holds"]], executor=executor), verify([claims["holds"]]))
-    with pytest.raises(ValueError, match=r"takes no more work: .*shutdown"):
+    with pytest.raises(ValueError, match=r"accepts no more work: .*shutdown"):
         verify([claims["holds"]], executor=executor)  # which is shut down
 
 
 def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
     task = ClaimTask.of(claims["holds"], "another", 0)
-    with pytest.raises(Mismatch, match="code that it reaches, is another"):
+    with pytest.raises(Mismatch, match="code that it reaches, differs"):
         perform(task)
     for name in ("theorykit", "jax"):
         others = task.versions | {name: "none"}
@@ -148,7 +148,7 @@ def test_a_worker_with_other_code_ends_the_run(claims, monkeypatch):
     monkeypatch.setattr("theorykit.runs._runner.fingerprint", lambda claim: "another")
     with (
         concurrent.futures.ThreadPoolExecutor(1) as executor,
-        pytest.raises(ValueError, match="edited since"),
+        pytest.raises(ValueError, match="edited in the meantime"),
     ):
         verify([claims["holds"]], executor=executor)
 
@@ -164,7 +164,7 @@ class Cancelling(concurrent.futures.Executor):
 
 def test_an_executor_that_gives_claims_up_ends_the_run(claims, tmp_path):
     """It is no fault of the claims: they have no result, and the same command goes on with them."""
-    with pytest.raises(Gone, match="gave up what it had taken"):
+    with pytest.raises(Gone, match="dropped work that it had accepted"):
         verify([claims["holds"]], executor=Cancelling(), run=tmp_path / "run")
     (found,) = verify([claims["holds"]], run=tmp_path / "run")
     assert found.verdict == Verdict.holds
@@ -286,4 +286,4 @@ def test_ctrl_c_ends_the_processes(claims, tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)  # until the last child has let go of it
     assert process.returncode == 130
-    assert "to go on: " in said
+    assert "to continue: " in said

@@ -108,7 +108,9 @@ def finding(made: list[Sweep], setting: Setting) -> tuple[Finding, Judged]:
             f"{said('trained length', found['trained'])}; by {said(sweep.name, found[sweep.name])}."
         )
         numbers[sweep.name] = found | {"losses": found["losses"].tolist()}
-    sentences.append("Intervals are 95%, p is of Page's test with a block a seed and setting.")
+    sentences.append(
+        "Intervals are 95%, p is from Page's test, with one block per seed and setting."
+    )
     plot = _plot(made, [over_runs(found["losses"]) for found in runs])
     return Finding(" ".join(sentences), rows, numbers, plot), known
 

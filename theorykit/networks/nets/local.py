@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import one_of, shown, size
 from theorykit.common.precision import promoting
+from theorykit.common.spelling import spelt
 from theorykit.networks.nets.scales import (
     PARAMETERISATIONS,
     Map,
@@ -96,6 +97,7 @@ class LocalTransformer(nnx.Module):
     **Raises:** `ValueError` for an unknown option.
     """
 
+    @spelt
     def __init__(
         self,
         *,

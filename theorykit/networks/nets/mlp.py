@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, one_of, real, size
 from theorykit.common.precision import promoting
+from theorykit.common.spelling import spelt
 from theorykit.networks.nets.scales import (
     PARAMETERISATIONS,
     Map,
@@ -38,6 +39,7 @@ class MLP(nnx.Module):
     **Raises:** `ValueError` for an unknown option.
     """
 
+    @spelt
     def __init__(
         self,
         *,

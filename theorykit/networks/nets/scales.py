@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Shaped
 
 from theorykit.common.arguments import as_array, flag, function, instance, one_of, shown, size
 from theorykit.common.keys import as_key
+from theorykit.common.spelling import spelt
 from theorykit.kernels import activations
 
 Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
@@ -34,6 +35,7 @@ class Map(nnx.Module):
     effective weight by the rate over its fan in (Yang et al., 2022, shift the three exponents).
     """
 
+    @spelt
     def __init__(
         self,
         rngs: nnx.Rngs,

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Integer, Num
 
 from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, shown, size, whole
 from theorykit.common.precision import promoting
+from theorykit.common.spelling import spelt
 from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.networks.nets.scales import (
     NORMS,
@@ -206,6 +207,7 @@ class Transformer(nnx.Module):
     size with rotary positions, fewer dimensions than one-hot positions.
     """
 
+    @spelt
     def __init__(
         self,
         *,

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from theorykit.common.arguments import instance, size, whole
 from theorykit.common.keys import as_key
+from theorykit.common.spelling import Spelt
 
 
 class Sample(NamedTuple):
@@ -30,7 +31,7 @@ FAR = 10**18
 
 
 @dataclasses.dataclass(frozen=True)
-class Task(abc.ABC):
+class Task(Spelt, abc.ABC):
     """A distribution over examples of each length, and how outputs on them are judged.
 
     The author of a task writes a frozen dataclass with `draw` and `options`. All else has a

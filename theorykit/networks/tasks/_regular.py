@@ -147,7 +147,7 @@ class RegularLanguage(AnyLength):
             made = DFA.from_nfa(nfa, minify=True)
         except (AutomatonException, RegexException) as error:
             raise ValueError(
-                f"the pattern {self.pattern!r} does not parse: {str(error).rstrip('.')}."
+                f"the pattern {self.pattern!r} does not parse: {_plainly(str(error))}."
             ) from error
         return made.complement(minify=True) if self.complement else made
 
@@ -432,3 +432,20 @@ LANGUAGES = {
 Tomita 3 is read by its words: no run of ones of odd length, followed at once by a run of zeros of
 odd length, both as long as they go, at the ends of the word too.
 """
+
+
+_PLAINLY = {
+    "Token list has unclosed parethesis": "a parenthesis is not closed",
+    "Token list has mismatched parethesis": "a parenthesis is closed that was not opened",
+    r"'<\w+: (.+)>' cannot appear at the (start|end) of a statement": r"\1 has nothing \2",
+    r"state \d+ has invalid transition symbol (.)": r"\1 does not belong there",
+    r"Lower bound (\d+) cannot be greater .*": r"the lower count \1 is above the upper one",
+}
+"""What the parser says of a pattern, and how it is said here."""
+
+
+def _plainly(said: str) -> str:
+    for theirs, ours in _PLAINLY.items():
+        said = re.sub(theirs, ours, said)
+    said = said.replace("has nothing start", "has nothing before it")
+    return said.replace("has nothing end", "has nothing after it").rstrip(".")

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Key
 
 from theorykit.common import precision as precisions
 from theorykit.common.arguments import as_path, at_least_0, flag, shown, size
+from theorykit.common.spelling import spelt
 from theorykit.networks.training import _checks
 from theorykit.networks.training._checkpoints import Checkpoints, Shared
 from theorykit.networks.training._on_data import OnData
@@ -28,6 +29,7 @@ from theorykit.networks.training._step import check_optimizer
 from theorykit.networks.training._together import check_same
 
 
+@spelt
 def fit(
     make: Callable[[nnx.Rngs], nnx.Module],
     problem: OnTask | OnData,

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int, Shaped
 
+from theorykit.common import picture
 from theorykit.common.arguments import as_array, as_path, shown, size, whole
 from theorykit.common.folders import write_atomically
 
@@ -58,6 +60,8 @@ class History:
 
     def __repr__(self) -> str:
         return f"History({len(self)} chunks, {len(self.seeds)} seeds, {', '.join(self.values)})"
+
+    _repr_html_ = picture.html
 
     def save(self, file: str | Path) -> None:
         """Write everything as JSON; numbers that are not finite become strings."""
@@ -116,3 +120,18 @@ class History:
 
 def _plain(value: float) -> float | str:
     return value if np.isfinite(value) else str(value)
+
+
+@picture.pieces.register
+def _(history: History) -> list[Any]:
+    count = f"{len(history)} measurements of {len(history.seeds)} seeds."
+    shown: list[Any] = [picture.Words(count)]
+    steps = history.steps.tolist()
+    for name, value in history.values.items():
+        if not len(value):
+            continue
+        positive = name.endswith("loss") and bool(np.nanmin(value) > 0)
+        lines = [list(zip(steps, column, strict=True)) for column in value.T.tolist()]
+        caption = f"{name}, one line per seed; the mean at the end is {np.mean(value[-1]):.4g}."
+        shown.append(picture.Lines(caption, "steps", lines, logarithmic=positive))
+    return shown

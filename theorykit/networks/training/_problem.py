@@ -7,6 +7,8 @@ from typing import Any
 import jax
 from jaxtyping import Array, Float, Key
 
+from theorykit.common.spelling import Spelt
+
 Apply = Callable[[Array, Array], Array]
 """`apply(x, key)`: the outputs of the network on one example."""
 
@@ -14,7 +16,7 @@ Split = Callable[[Array], Array]
 """`split(examples)`: the same array, spread over devices along its first axis."""
 
 
-class Problem(abc.ABC):
+class Problem(Spelt, abc.ABC):
     """A task or a data set, with how the outputs on it are judged."""
 
     @property

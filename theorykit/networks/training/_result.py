@@ -8,6 +8,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Int
 
+from theorykit.common import picture
 from theorykit.common.arguments import LARGEST, whole
 from theorykit.networks.training._history import History
 from theorykit.networks.training._state import State
@@ -39,6 +40,15 @@ class Fit:
     graph: Any
     precision: str = "default"
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        values = self.history.values.items()
+        ends = ", ".join(f"{name} {v[-1].mean():.4g}" for name, v in values if len(v))
+        seeds, seconds = len(self.history.seeds), self.seconds.total
+        return f"Fit: {seeds} seeds, {seconds:.1f} s; means at the end: {ends}"
+
+    _repr_html_ = picture.html
+
     @property
     def stopped_at(self) -> Int[np.ndarray, " seeds"]:
         """The step at which each seed met the stop rule, or -1."""
@@ -53,6 +63,11 @@ class Fit:
         if not -count <= (index := whole("index", index, -LARGEST)) < count:
             raise ValueError(f"there are {count} seeds, and none at the index {index}.")
         return nnx.merge(self.graph, jax.tree.map(lambda a: a[index], self.state.parameters()))
+
+
+@picture.pieces.register
+def _(fit: Fit) -> list[Any]:
+    return picture.pieces(fit.history)
 
 
 class Diverged(ValueError):

@@ -1,9 +1,11 @@
 """C-RASP[periodic, local]: programs as text, evaluated, compiled to transformers, refuted."""
 
+from theorykit.subjects.crasp import _pictures as _pictures
 from theorykit.subjects.crasp._compile import Compiled as Compiled
 from theorykit.subjects.crasp._compile import Place as Place
 from theorykit.subjects.crasp._compile import compile as compile
 from theorykit.subjects.crasp._evaluate import evaluate as evaluate
+from theorykit.subjects.crasp._interpret import Values as Values
 from theorykit.subjects.crasp._interpret import interpret as interpret
 from theorykit.subjects.crasp._interpret import interpreted as interpreted
 from theorykit.subjects.crasp._library import library as library

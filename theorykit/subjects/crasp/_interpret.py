@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
+from theorykit.common import picture
 from theorykit.common.arguments import instance
 from theorykit.subjects.crasp._program import Program
 from theorykit.subjects.crasp._syntax import (
@@ -23,7 +24,20 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 
-def interpret(program: Program, string: Sequence[str]) -> dict[str, list[int]]:
+class Values(dict[str, list[int]]):
+    """The value of every core operation at every position; in a notebook, a table.
+
+    **Arguments:** `program`, `string`: what was run, and on what.
+    """
+
+    def __init__(self, program: Program, string: Sequence[str]) -> None:
+        super().__init__()
+        self.program, self.string = program, tuple(string)
+
+    _repr_html_ = picture.html
+
+
+def interpret(program: Program, string: Sequence[str]) -> Values:
     """Return the value of every core operation at every position of a string.
 
     Entry i of a list is the value at position i; positions count from 1. Entry 0 is the position
@@ -33,7 +47,7 @@ def interpret(program: Program, string: Sequence[str]) -> dict[str, list[int]]:
     """
     instance("program", program, Program, "a Program")
     program.encode(instance("a string", string, Sequence, "text or a sequence of symbols"))
-    values: dict[str, list[int]] = {}
+    values = Values(program, string)
     for d in program.core.definitions:
         values[d.name] = _values(d.expression, string, values)
     return values

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from theorykit.common import picture
 from theorykit.common.arguments import as_strings, listed, shown
 from theorykit.subjects.crasp import _run
 from theorykit.subjects.crasp._expand import expand
@@ -128,6 +129,8 @@ class Program:
 
     def __str__(self) -> str:
         return show(self.alphabet, self.definitions)
+
+    _repr_html_ = picture.html
 
 
 def program(alphabet: Sequence[str], /, **definitions: Expression) -> Program:

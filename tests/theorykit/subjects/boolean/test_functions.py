@@ -93,7 +93,7 @@ def test_a_tiling_covers_each_bit_once():
         (lambda: boolean.walsh_hadamard(np.full(4, 2**62)), "beyond the largest int64"),
         (lambda: boolean.walsh_hadamard([None, 1]), "a table holds numbers, got [None]"),
         (lambda: boolean.expansion([1e308] * 4), "must be finite; "),
-        (lambda: boolean.parity(10**12), "takes about 1.0e12 bits, more than the 1.6e7"),
+        (lambda: boolean.parity(10**12), "takes about 1.0e12 bits, more than the limit of 1.6e7"),
         (lambda: boolean.tiling(10**12, 2), "takes about 1.0e12 bits"),
         (lambda: boolean.random(10**12, 2, 1), "takes about 1.0e12 bits"),
         (

@@ -178,23 +178,27 @@ def _sentences(found: Found) -> list[str]:
     for part in found.parts:
         of = f"{found.name}: " if len(found.parts) == 1 else f"{found.name}, {part.output}: "
         if part.program is None:
-            said.append(f"{of}no program of at most {part.excluded} operations ({found.fragment}).")
+            most = _operations(part.excluded)
+            said.append(f"{of}no program with at most {most} ({found.fragment}).")
         elif part.smallest:
-            said.append(f"{of}{part.operations} operations, and none of fewer will do.")
+            said.append(f"{of}{_operations(part.operations)}; fewer are not enough.")
         elif part.excluded < 0:
-            said.append(f"{of}{part.operations} operations.")
+            said.append(f"{of}{_operations(part.operations)}.")
         else:
-            said.append(f"{of}{part.operations} operations; none of at most {part.excluded} will "
-                        "do.")  # fmt: skip
+            said.append(f"{of}{_operations(part.operations)}; {part.excluded} are not enough.")
     if found.program is not None:
         said += ["", str(found.program).rstrip(), "", f"Right on {found.tried}."]
     said.append(f"{found.compared:,} expressions compared, {found.distinct:,} behaviours.")
     if found.apart is not None:
         x, y = map(shown, found.apart)
-        said.append(f"Of {x} and {y} one is right and one is wrong, and no program of at most "
-                    f"{found.untold} operations tells them apart.")  # fmt: skip
+        said.append(f"Of {x} and {y}, one is in the language and the other is not, and no program "
+                    f"with at most {_operations(found.untold)} tells them apart.")  # fmt: skip
     if found.impossible is not None:
         said.append(str(found.impossible))
     for t in found.traded:
-        said.append(f"{t.operations} operations: {t.errors} errors.")
+        said.append(f"{_operations(t.operations)}: {t.errors} error{'s' * (t.errors != 1)}.")
     return said
+
+
+def _operations(count: int | None) -> str:
+    return "1 operation" if count == 1 else f"{count} operations"

@@ -102,7 +102,7 @@ class Fragment:
         if not self.periodic and not self.local:
             said.append("no positions")
         if self.depth is not None:
-            said.append(f"{self.depth} counting deep")
+            said.append(f"counting nested at most {self.depth} deep")
         said += [sign for sign, may in (("?:", self.conditional), ("-", self.subtract)) if may]
         return "; ".join(said)
 

@@ -43,15 +43,15 @@ def impossible(language: RegularLanguage | Automaton, alphabet: str = "") -> Imp
     if len(alphabet) >= 3 and (symbols := _be_star(automaton)):
         a, b, e = (alphabet[n] for n in symbols)
         return Impossible(
-            f"There is no program at all: of strings of {a}, {b} and {e} the language has those "
-            f"of Sigma* {b} {e}*, with Sigma the three (Lemma 36).", "at all"
+            f"There is no program at all: among strings of {a}, {b} and {e}, the language has "
+            f"exactly those of Sigma* {b} {e}*, where Sigma is the three (Lemma 36).", "at all"
         )  # fmt: skip
     try:
         return _pumped(automaton, alphabet)
     except ValueError as error:  # the monoid is too large
         said = str(error).rstrip(".")
         return Impossible(
-            f"Whether there is a program of any size was not looked at, since {said}.", "nothing"
+            f"Whether a program of any size exists was not examined: {said}.", "nothing"
         )
 
 
@@ -68,9 +68,9 @@ def _pumped(automaton: Automaton, alphabet: str) -> Impossible | None:
     if group is not None:
         x, u, v, z = map(text, group)
         return Impossible(
-            "There is no program at all, with positional relations or without: whether "
-            f"{_powers(x, u, f'{_bracketed(v)}^(m-1)', z)} is in the language depends on n for "
-            "ever, whatever m is, and a program's verdict does not once m is a multiple of its "
+            "There is no program at all, with positional relations or without. Whether "
+            f"{_powers(x, u, f'{_bracketed(v)}^(m-1)', z)} is in the language never settles as n "
+            "grows, for any m, but a program's verdict does settle once m is a multiple of its "
             "moduli (Lemmas 37 and 41).", "at all"
         )  # fmt: skip
     cycle = _cycle(automaton)
@@ -78,9 +78,9 @@ def _pumped(automaton: Automaton, alphabet: str) -> Impossible | None:
         return None
     x, u, z = map(text, cycle[:3])
     return Impossible(
-        "There is no program without periodic relations: whether "
-        f"{_powers(x, u, '', z)} is in the language depends on n for ever, and such a program's "
-        "verdict does not (Lemmas 37 and 38). With them there may be one.",
+        "There is no program without periodic relations. Whether "
+        f"{_powers(x, u, '', z)} is in the language never settles as n grows, but such a program's "
+        "verdict does (Lemmas 37 and 38). With periodic relations there may be one.",
         "without periodic relations",
         cycle[3],
     )
@@ -103,9 +103,9 @@ def _by_powers(asked: Language) -> Impossible | None:
         late = truth[len(truth) // 3 :]
         if late.min() != late.max() and any((late[p:] == late[:-p]).all() for p in (2, 3)):
             return Impossible(
-                f"On the powers of {shown(u)}, tried up to the {len(powers) - 1}th, the truth does "
-                "not settle; if it goes on like that, there is no program without periodic "
-                "relations (Lemmas 37 and 38).", "nothing"
+                f"On the powers of {shown(u)}, tried up to {len(powers) - 1}, membership does not "
+                "settle. If that goes on, there is no program without periodic relations "
+                "(Lemmas 37 and 38).", "nothing"
             )  # fmt: skip
     return None
 

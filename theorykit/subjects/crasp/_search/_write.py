@@ -79,7 +79,7 @@ def words(e: Expression) -> str:
     """Return in words what an expression says at a position."""
     match e:
         case Symbol(symbol):
-            return f"the symbol here is {symbol}"
+            return f"the symbol is {symbol}"
         case Periodic(modulus, residues):
             some = " or ".join(map(str, sorted(residues)))
             return f"the position is {some} modulo {modulus}"
@@ -94,9 +94,9 @@ def words(e: Expression) -> str:
         case Not(BooleanRef(name)):
             return f"{name} does not hold"
         case Not(Symbol(symbol)):
-            return f"the symbol here is not {symbol}"
+            return f"the symbol is not {symbol}"
         case Not(inner):
-            return f"it is not so that {words(inner)}"
+            return f"it is not the case that {words(inner)}"
         case And(a, b):
             return f"{_bracket(a, Or)} and {_bracket(b, Or)}"
         case Or(a, b):
@@ -110,9 +110,9 @@ def words(e: Expression) -> str:
         case If(p, a, b):
             return f"({words(a)} if {words(p)}, else {words(b)})"
         case Counting(body, offsets):
-            return f"at how many positions {_where(offsets)} this held: {words(body)}"
+            return f"the number of positions {_where(offsets)} where {words(body)}"
         case Exists(body, offsets):
-            return f"at some position {_where(offsets)} this held: {words(body)}"
+            return f"at some position {_where(offsets)}, {words(body)}"
     return printed(e)
 
 
