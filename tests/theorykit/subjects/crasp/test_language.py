@@ -123,8 +123,8 @@ ERRORS = {
     "alphabet: a\nP(i) := i % 0 = 0": (2, 13, "a modulus is 1 or more"),
     "alphabet: a\nP(i) := i % 2 < 1": (2, 15, "`= residue` or `in {residues}`"),
     "alphabet: a\nP(i) := exists[i <= i] true": (2, 16, "a position already"),
-    "alphabet: a\nP(i) := #[j <= i] Q_a(j) = 2": (2, 19, "unless it stands in parentheses"),
-    "alphabet: a\nP(i) := Q_a(i) & true": (2, 16, "starts no word or sign"),
+    "alphabet: a\nP(i) := #[j <= i] Q_a(j) = 2": (2, 19, "unless it is in parentheses"),
+    "alphabet: a\nP(i) := Q_a(i) & true": (2, 16, "does not start a word or a sign"),
     "alphabet: a\nP(i) := Q_a(i) Q_a(i)": (2, 16, "expected the end of the line"),
 }
 

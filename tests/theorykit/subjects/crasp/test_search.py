@@ -90,7 +90,7 @@ def test_a_monoid_that_is_too_large_is_said_to_be():
     orders = RegularLanguage("x", "(a|b)*a(a|b){9}", "ab")
     found = crasp.impossible(orders)
     assert found.proved == "nothing"
-    assert "was not looked at" in found.words
+    assert "was not decided" in found.words
     with pytest.raises(ValueError, match="2 symbols, and its alphabet has 3"):
         crasp.impossible(LANGUAGES["parity"].automaton, "abc")
 
@@ -186,7 +186,7 @@ BAD = [
     (lambda: crasp.search({"ab": True, "ba": "no"}), "not True or False"),
     (lambda: crasp.search([("ab", True), ("ab", False)]), "contradict each other"),
     (lambda: crasp.search([("ab", True), ("ac", False)], alphabet="ab"), "symbol 'c'"),
-    (lambda: crasp.search({}), "no string is labelled"),
+    (lambda: crasp.search({}), "there are no labelled strings"),
     (lambda: crasp.search(["ab"]), "pairs of a string and a label"),
     (lambda: crasp.search(3), "a task is a function"),
     (lambda: crasp.search(lambda s: True, alphabet="ab", agree=0.9), "for labelled strings"),

@@ -174,7 +174,7 @@ def test_constants_of_any_size():
     [
         ("i % 3 = 5", "a residue modulo 3 lies between 0 and 2; no position has 5"),
         ("i % 3 in {0, 3}", "between 0 and 2; no position has 3"),
-        ("A(i) * 2 = 4", "a factor stands in front of a count: `2 * A(...)`"),
+        ("A(i) * 2 = 4", "a factor comes before its count: `2 * A(...)`"),
         ("(#[j <= i] Q_a(j)) * 3 = 4", "`3 * #[...] ...`"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Expressions as programs of named lines, and lines in words."""
+"""Expressions as programs with named lines, and lines in words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from theorykit.subjects.crasp._syntax import (
 
 
 def program(alphabet: Sequence[str], outputs: Mapping[str, Boolean]) -> Program:
-    """Return a program that names each counting, and each output."""
+    """Return a program in which each counting and each output has a name."""
     names: dict[Expression, str] = {}
     lines: list[Definition] = []
 
@@ -49,7 +49,7 @@ def program(alphabet: Sequence[str], outputs: Mapping[str, Boolean]) -> Program:
 
 
 def inlined(program: Program) -> Boolean:
-    """Return the last definition with all names replaced by what they stand for."""
+    """Return the last definition with all names expanded."""
     known: dict[str, Expression] = {}
 
     def inline(e: Expression) -> Expression:
@@ -76,7 +76,7 @@ def line(d: Definition) -> str:
 
 
 def words(e: Expression) -> str:
-    """Return in words what an expression says at a position."""
+    """Return the meaning of an expression at a position, in words."""
     match e:
         case Symbol(symbol):
             return f"the symbol here is {symbol}"
@@ -96,7 +96,7 @@ def words(e: Expression) -> str:
         case Not(Symbol(symbol)):
             return f"the symbol here is not {symbol}"
         case Not(inner):
-            return f"it is not so that {words(inner)}"
+            return f"it is not the case that {words(inner)}"
         case And(a, b):
             return f"{_bracket(a, Or)} and {_bracket(b, Or)}"
         case Or(a, b):
@@ -110,7 +110,7 @@ def words(e: Expression) -> str:
         case If(p, a, b):
             return f"({words(a)} if {words(p)}, else {words(b)})"
         case Counting(body, offsets):
-            return f"at how many positions {_where(offsets)} this held: {words(body)}"
+            return f"the number of positions {_where(offsets)} where this held: {words(body)}"
         case Exists(body, offsets):
             return f"at some position {_where(offsets)} this held: {words(body)}"
     return printed(e)
