@@ -122,7 +122,7 @@ ERRORS = {
     "alphabet: a\nP(i) := true\nP(i) := true": (3, 1, "P is defined twice"),
     "alphabet: a\nP(i) := i % 0 = 0": (2, 13, "a modulus is 1 or more"),
     "alphabet: a\nP(i) := i % 2 < 1": (2, 15, "`= residue` or `in {residues}`"),
-    "alphabet: a\nP(i) := exists[i <= i] true": (2, 16, "a position already"),
+    "alphabet: a\nP(i) := exists[i <= i] true": (2, 16, "already a position variable"),
     "alphabet: a\nP(i) := #[j <= i] Q_a(j) = 2": (2, 19, "unless it is in parentheses"),
     "alphabet: a\nP(i) := Q_a(i) & true": (2, 16, "does not start a word or a sign"),
     "alphabet: a\nP(i) := Q_a(i) Q_a(i)": (2, 16, "expected the end of the line"),
@@ -179,7 +179,7 @@ def test_values_built_in_python_are_checked_too():
         (lambda a, A: crasp.Periodic(2, {0.5}), "a residue is a whole number, not 0.5"),
         (lambda a, A: crasp.Periodic(2.5, {0}), "a modulus is a whole number, not 2.5"),
         (lambda a, A: crasp.Exists(a, {0.5}), "a distance is a whole number, not 0.5"),
-        (lambda a, A: crasp.Counting(a, 1) >= 1, "distances are a set"),
+        (lambda a, A: crasp.Counting(a, 1) >= 1, "distances form a set"),
     ],
 )
 def test_python_values_that_are_no_expressions(build, says):

@@ -170,7 +170,7 @@ def changed(string: String, symbols: Sequence[str], rng: np.random.Generator) ->
 
 
 def up_to(alphabet: Sequence[str], most: int) -> list[String]:
-    """Return all strings up to the first length at which there are more than `most`."""
+    """Return all strings up to the largest length at which there are at most `most`."""
     found: list[String] = [()]
     for n in itertools.count(1):
         if (len(found) + len(alphabet) ** n > most and n > 1) or n > LONGEST:
