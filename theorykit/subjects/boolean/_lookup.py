@@ -22,7 +22,7 @@ def _size(d: int) -> None:
         raise ValueError(f"d is a whole number of at least 1, got {d!r}.")
     if d > MOST:
         raise ValueError(
-            f"the lookup needs {4 * (d + 1)} hidden units, more than {4 * (MOST + 1)},  "
+            f"the lookup takes {4 * (d + 1)} hidden units, more than {4 * (MOST + 1)}, "
             "the most allowed here."
         )
 

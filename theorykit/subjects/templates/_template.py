@@ -119,7 +119,7 @@ def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
         if token in z:
             raise ValueError(
                 f"the substitution map uses {token!r}, which is a token of the template "
-                f"{''.join(z)} already."
+                f"{''.join(z)}."
             )
     return tuple(s[c] if c in WILD else c for c in z)
 

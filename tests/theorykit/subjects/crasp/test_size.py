@@ -162,7 +162,7 @@ def test_what_takes_too_long_is_refused(body):
 def test_constants_of_any_size():
     p = text(f"(#[j <= i] Q_a(j)) <= {2**1500}")
     assert crasp.interpreted(p, "aaa")
-    with pytest.raises(ValueError, match="could pass 2\\^31"):
+    with pytest.raises(ValueError, match="could exceed 2\\^31"):
         p.accepts("aaa")
     for call in (lambda: crasp.formula(p), lambda: text(f"(#[j <= i] Q_a(j)) <= {'9' * 5000}")):
         with pytest.raises(ValueError, match=r"parts, more than|at most 1000 digits, not 5000"):

@@ -96,7 +96,7 @@ def test_diversity():
     [
         (lambda: Distribution(templates("αα -> 1", "bb -> 0"), symbols=5), "bb matches both"),
         (lambda: Distribution(families.symbol_programs(), symbols=3), "3 symbols is too small"),
-        (lambda: Distribution(templates("α -> 1", "αβ -> 0"), symbols=5), "one length"),
+        (lambda: Distribution(templates("α -> 1", "αβ -> 0"), symbols=5), "the same length"),
         (
             lambda: Distribution(templates("αα -> 1", "αβ -> α"), symbols=5),
             "all numbers or all symbols",
