@@ -1,4 +1,4 @@
-"""An exception in one sentence, for those who never see its traceback."""
+"""Exceptions in one sentence, for users who do not see the traceback."""
 
 import difflib
 import traceback
@@ -20,9 +20,9 @@ def explain(
 ) -> str:
     """Return one sentence for an exception: its type, its message, and where it was raised.
 
-    **Arguments:** `file`: the last line inside this file is named rather than the last of all;
-    `place`: what is named if none is inside it; `untraced`: the option of a check that runs what
-    JAX cannot trace, if it has one.
+    **Arguments:** `file`: if given, name the last line of the traceback inside this file; `place`:
+    what to name if there is none; `untraced`: the option of a check, if any, that runs functions
+    that JAX cannot trace.
     """
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if file is not None and Path(f.filename).resolve() == file]
@@ -39,6 +39,6 @@ def explain(
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean ...?" with the names that are spelt much like this one, or ""."""
+    """Return " Did you mean ...?" with similarly spelt names, or ""."""
     found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.7)
     return f" Did you mean {' or '.join(found)}?" if found else ""

@@ -1,4 +1,4 @@
-"""Folders that a run keeps its files in: one process at a time, and nothing mixed up in them."""
+"""Folders that hold the files of one run, locked to one process at a time."""
 
 import contextlib
 import json
@@ -13,20 +13,20 @@ from theorykit.common.arguments import as_path
 
 
 class Folder:
-    """A folder taken for one process, until it is closed.
+    """A folder locked to one process until it is closed.
 
     **Arguments:**
 
-    - `path`: a new or empty folder, or one that an earlier run of the same kind left.
-    - `header`: the name of a file, and the JSON object to stand in it: what all else in the
-      folder depends on.
-    - `own`: the names of all other files that such a run keeps here.
-    - `work`: what runs here, as a noun ("run") and as a verb ("running"), for what is said.
-    - `differs`: the sentence for a header that is not the one found: called with the name, what
-      the folder has there, and what is asked for.
+    - `path`: a new or empty folder, or one from an earlier run of the same kind.
+    - `header`: the name of a file and the JSON object in it, on which everything else in the folder
+      depends.
+    - `own`: the names of all other files of such a run.
+    - `work`: what runs here, as a noun ("run") and as a verb ("running"), for messages.
+    - `differs`: the message for a header that differs from the one found, as a function of the
+      name, the value in the folder and the value requested.
 
-    **Raises:** `ValueError` if `path` is no path, another process has the folder, its header is
-    another one, or it holds something else.
+    **Raises:** `ValueError` if `path` is not a path, another process has the folder, its header
+    differs, or it holds other files.
     """
 
     def __init__(
@@ -42,16 +42,18 @@ class Folder:
         self._noun, self._verb = work
         self._file, self._differs = self.path / header[0], differs
         known = {header[0], "lock", *own}
-        half = tuple(f"{name}." for name in known)  # what a kill left of `write_atomically`
+        half = tuple(
+            f"{name}." for name in known
+        )  # left behind by a kill during `write_atomically`
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {p.name for p in self.path.iterdir()}
-            # Not by thread: whoever closes the folder gives it back.
+            # Not per thread: any thread may close the folder and release it.
             self._lock = FileLock(self.path / "lock", blocking=False, thread_local=False)
             self._lock.acquire()
         except Timeout:
             raise ValueError(
-                f"another process is {self._verb} in {self.path}; wait for it or take another "
+                f"another process is {self._verb} in {self.path}; wait for it or use another "
                 "folder."
             ) from None
         except OSError as error:
@@ -63,7 +65,7 @@ class Folder:
             self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
         except BaseException:
             self._lock.release()
-            if "lock" not in there:  # a folder that is not ours stays as it was
+            if "lock" not in there:  # leave a folder that is not ours as it was
                 (self.path / "lock").unlink(missing_ok=True)
             raise
 
@@ -71,8 +73,7 @@ class Folder:
         if not self._file.exists():
             if strange or ours:
                 raise ValueError(
-                    f"{self.path} holds other files and no {self._noun}; "
-                    "take a new or empty folder."
+                    f"{self.path} holds other files and no {self._noun}; use a new or empty folder."
                 )
             with writing(self.path):
                 write_atomically(self._file, json.dumps(header, indent=1) + "\n")
@@ -80,17 +81,17 @@ class Folder:
         try:
             old = json.loads(self._file.read_text())
         except ValueError:
-            raise ValueError(f"{self._file} cannot be read as JSON; take a new folder.") from None
+            raise ValueError(f"{self._file} cannot be read as JSON; use a new folder.") from None
         if not isinstance(old, dict):
-            raise ValueError(f"{self._file} is not a header; take a new folder.")
+            raise ValueError(f"{self._file} is not a header; use a new folder.")
         found = difference(old, header)
         if found is not None:
             name, was, now = found
             said = self._differs(*found) or f"with {name} {was}, this one has {name} {now}"
-            raise ValueError(f"{self.path} belongs to a {self._noun} {said}; take another folder.")
+            raise ValueError(f"{self.path} belongs to a {self._noun} {said}; use another folder.")
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -101,7 +102,7 @@ class Folder:
 
 
 def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """Return where two configurations first differ: the name, and what each has there."""
+    """Return the first difference of two configurations: the name and both values."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(old.keys() - new.keys())]:
             found = difference(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
@@ -113,7 +114,7 @@ def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | Non
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Return a scope in which a disk that is full, or gone, is one sentence.
+    """Return a scope that reports a full or missing disk in one sentence.
 
     **Raises:** `ValueError` for any `OSError` inside.
     """
@@ -121,13 +122,13 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ValueError(
-            f"{path} cannot be written ({error.strerror or error}); what is kept there stays, and "
-            "the same command goes on with it once there is room."
+            f"{path} cannot be written ({error.strerror or error}); its contents are kept, and "
+            "the same command will resume once there is room."
         ) from error
 
 
 def write_atomically(file: Path, text: str) -> None:
-    """Replace a file by this text: a reader sees the old or the new one, never half."""
+    """Replace the contents of a file; a reader sees the old or the new text, never a part."""
     new = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         with new.open("w") as out:

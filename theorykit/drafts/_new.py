@@ -19,19 +19,19 @@ FILES = {
     "lemmas.py": "{name}/lemmas.py",
     "test_claims.py": "tests/test_claims.py",
 }
-"""The templates, and where each goes."""
+"""The templates and their destinations."""
 
 
 def new(name: str, where: str | Path = ".") -> Path:
-    """Write a folder that works as it is: a paper with claims, and tests of them.
+    """Write a complete folder for a new paper, with claims and their tests.
 
-    **Arguments:** `name`: of the folder, of the package in it, and of the paper; `where`: the
-    folder to write it in.
+    **Arguments:** `name`: of the folder, the package in it, and the paper; `where`: the parent
+    folder.
 
     **Returns:** the folder.
 
-    **Raises:** `ValueError` for a name that will not do or that a known paper has, or a folder that
-    is there already.
+    **Raises:** `ValueError` for an invalid name or that of a known paper, or a folder that already
+    exists.
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(
@@ -39,12 +39,12 @@ def new(name: str, where: str | Path = ".") -> Path:
             f"my_paper does; not {name!r}."
         )
     if keyword.iskeyword(name) or name in {"test", "tests", "theorykit"}:
-        raise ValueError(f"{name} has a meaning in Python or here; take another name.")
+        raise ValueError(f"{name} has a meaning in Python or here; use another name.")
     if any(name == paper.id for paper in papers.known()):
-        raise ValueError(f"there is a paper {name} already; take another name.")
+        raise ValueError(f"there is already a paper {name}; use another name.")
     folder = Path(where) / name
     if folder.exists():
-        raise ValueError(f"{folder} is there already; take another name, or remove it.")
+        raise ValueError(f"{folder} already exists; use another name, or remove it.")
     loader = jinja2.PackageLoader("theorykit.drafts")
     pages = jinja2.Environment(
         loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
@@ -56,6 +56,6 @@ def new(name: str, where: str | Path = ".") -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(pages.get_template(f"{template}.jinja").render(words))
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # no half of a folder
+        shutil.rmtree(folder, ignore_errors=True)  # do not leave half a folder
         raise
     return folder

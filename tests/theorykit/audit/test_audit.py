@@ -123,7 +123,7 @@ def test_what_is_known_to_change_nothing_is_not_planted(toy):
     assert found.excused == 1
     assert "1 -> 2" not in {f.fault.change for f in found.found}
     file.write_text(entry)
-    with pytest.raises(ValueError, match="a fault has a function, a change and a reason"):
+    with pytest.raises(ValueError, match="a fault needs a function, a change and a reason"):
         audit(["toy.code.unseen"], folder=toy / "a", tests=toy / "tests", equivalent=file)
 
 
@@ -158,4 +158,4 @@ def test_the_command(toy, command, monkeypatch):
     assert "MISSED" in err
     code, _, err = command("audit", "toy.none")
     assert code == 2
-    assert err.startswith("theorykit: no function matches 'toy.none'; a pattern is like")
+    assert err.startswith("theorykit: no function matches 'toy.none'; a pattern looks like")

@@ -33,7 +33,7 @@ def test_its_claims_are_tests_that_pass(tmp_path):
         ("../up", "lower-case"),
         ("class", "class has a meaning"),
         ("tests", "tests has a meaning"),
-        ("capture", "there is a paper capture already"),
+        ("capture", "there is already a paper capture"),
         (None, "not None"),
     ],
 )
@@ -45,6 +45,6 @@ def test_a_name_that_will_not_do(tmp_path, name, said):
 
 def test_what_is_there_stays(tmp_path):
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ValueError, match="mine is there already"):
+    with pytest.raises(ValueError, match="mine already exists"):
         new("mine", tmp_path)
     assert list((tmp_path / "mine").iterdir()) == []

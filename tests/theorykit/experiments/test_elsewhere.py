@@ -233,10 +233,10 @@ class Elsewhen(concurrent.futures.Executor):
 
 
 def test_lost_workers_and_other_code_end_the_run_with_a_sentence(widths, tmp_path):
-    with pytest.raises(Lost, match="could not run it, 2 times: RuntimeError: gone"):
+    with pytest.raises(Lost, match="failed to run it, 2 times: RuntimeError: gone"):
         widths.run(Setting(folder=tmp_path / "run"), executor=Elsewhen(RuntimeError("gone")))
-    other = Mismatch("theorykit is not the same code")
-    with pytest.raises(Mismatch, match="theorykit is not the same code"):
+    other = Mismatch("theorykit has different code")
+    with pytest.raises(Mismatch, match="theorykit has different code"):
         widths.run(Setting(folder=tmp_path / "run"), executor=Elsewhen(other))
 
 
@@ -250,7 +250,7 @@ def test_a_plan_that_cannot_be_sent_is_trained_here():
         away = made.run(Setting(say=said.append), executor=executor)
     assert np.array_equal(away, made.run(Setting()))
     assert executor.taken == 0
-    assert "This process does what cannot be sent" in said[0]
+    assert "This process does the work, which cannot be sent" in said[0]
 
 
 class Sent(Exception):

@@ -61,7 +61,7 @@ def test_what_cannot_be_sent_is_done_here(calls):
     assert calls.call(lambda: threading.get_ident()) == here
     assert calls.call(lambda: threading.get_ident()) == here
     assert len(calls.said) == 1
-    assert "This process does what cannot be sent to another one: " in calls.said[0]
+    assert "This process does the work, which cannot be sent to another one: " in calls.said[0]
     namespace = {"__name__": "__main__"}
     exec("def cell(): return 3", namespace)
     with pytest.raises(Exception, match="of a notebook or script"):
@@ -94,9 +94,9 @@ def test_other_code_is_refused():
     assert set(sources) == {"theorykit"}
     call = Call(id="", data=data, sources=sources)
     assert call.do(print)[0]
-    with pytest.raises(Mismatch, match="theorykit is not the same code in the process"):
+    with pytest.raises(Mismatch, match="theorykit has different code in the process"):
         dataclasses.replace(call, sources={"theorykit": "0"}).do(print)
-    with pytest.raises(Mismatch, match="no_such_package is not the same code"):
+    with pytest.raises(Mismatch, match="no_such_package has different code"):
         dataclasses.replace(call, sources={"no_such_package": "0"}).do(print)
 
 
@@ -144,7 +144,7 @@ class Dying(concurrent.futures.Executor):
 def test_a_worker_that_dies_twice_is_said():
     with (
         opened(None, Dying(), print) as calls,
-        pytest.raises(Lost, match=r"could not run it, 2 times: RuntimeError: the worker is gone"),
+        pytest.raises(Lost, match=r"failed to run it, 2 times: RuntimeError: the worker is gone"),
     ):
         calls.call(math.sqrt, 4)
 

@@ -34,10 +34,10 @@ def test_options_are_those_of_sbatch():
         ("fast", "options of slurm are name=value .* not 'fast'"),
         ("jobs=", "not 'jobs='"),
         ("a b=1", "not 'a b=1'"),
-        ("jobs=0", "jobs of slurm is a number from 1 on, not '0'"),
+        ("jobs=0", "jobs of slurm is a number of at least 1, not '0'"),
         ("jobs=two", "not 'two'"),
         ("cpus-per-task=-1", "cpus-per-task of slurm is"),
-        ("mem=lots", "mem of slurm is memory as sbatch has it, 4G say; not 'lots'"),
+        ("mem=lots", "mem of slurm is memory as for sbatch, such as 4G; not 'lots'"),
     ],
 )
 def test_what_is_no_option_is_refused(text, said):

@@ -112,7 +112,7 @@ ON = "slurm:jobs=2,time=00:30:00,mem=1500M"
 def test_a_sweep_is_cancelled_and_goes_on_to_the_same_numbers(sweep, tmp_path):
     assert not queue()
     first = sweep("away", ON)
-    until(first, "2 jobs are submitted to Slurm")
+    until(first, "2 jobs were submitted to Slurm")
     until(first, "step 8 of 240")
     assert len(queue()) == 2
     first.send_signal(signal.SIGINT)
@@ -141,7 +141,7 @@ def test_a_sweep_is_cancelled_and_goes_on_to_the_same_numbers(sweep, tmp_path):
 def test_what_slurm_refuses_is_said(sweep):
     refused = sweep("away", "slurm:partition=nowhere")
     said = refused.communicate(timeout=240)[1]
-    assert "ValueError: Slurm refuses such a job: " in said
+    assert "ValueError: Slurm refuses this job: " in said
     assert "invalid partition" in said.lower()
 
 

@@ -133,7 +133,7 @@ def test_a_claim_that_hangs_is_ended(claims):
 def test_the_executor_decides_where(claims):
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         assert same(verify([claims["holds"]], executor=executor), verify([claims["holds"]]))
-    with pytest.raises(ValueError, match=r"takes no more work: .*shutdown"):
+    with pytest.raises(ValueError, match=r"accepts no more work: .*shutdown"):
         verify([claims["holds"]], executor=executor)  # which is shut down
 
 
@@ -164,7 +164,7 @@ class Cancelling(concurrent.futures.Executor):
 
 def test_an_executor_that_gives_claims_up_ends_the_run(claims, tmp_path):
     """It is no fault of the claims: they have no result, and the same command goes on with them."""
-    with pytest.raises(Gone, match="gave up what it had taken"):
+    with pytest.raises(Gone, match="cancelled its tasks"):
         verify([claims["holds"]], executor=Cancelling(), run=tmp_path / "run")
     (found,) = verify([claims["holds"]], run=tmp_path / "run")
     assert found.verdict == Verdict.holds

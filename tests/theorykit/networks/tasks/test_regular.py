@@ -291,7 +291,7 @@ def test_lengths_go_round():
         (lambda: LANGUAGES["parity"].word([3]), "symbols are numbered 0 ... 2, not 3"),
         (lambda: RegularLanguage("x", None, "ab"), "pattern is text, got None"),
         (lambda: RegularLanguage("x", "a", 3), "alphabet is text, got 3"),
-        (lambda: LANGUAGES["parity"].accepts(w for w in "ab"), "a list of them; got <generator"),
+        (lambda: LANGUAGES["parity"].accepts(w for w in "ab"), "a list of strings; got <generator"),
         (lambda: LANGUAGES["parity"].accepts([1]), "a tuple of symbols, got 1"),
     ],
 )

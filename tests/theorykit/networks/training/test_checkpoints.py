@@ -83,7 +83,7 @@ def test_a_folder_belongs_to_one_configuration(tmp_path):
     small(folder=folder, config=dict(optimizer="adam"))
     for options, message in [
         (dict(steps=40), r"of 30 steps, this one has 40 \(to train on, .* start= of a fit of 10"),
-        (dict(steps=20), "with steps 30, this one has steps 20; take another folder"),
+        (dict(steps=20), "with steps 30, this one has steps 20; use another folder"),
         (dict(batch=9), "batch 8, this one has batch 9"),
         (dict(length=5), "length 4, this one has length 5"),
         (dict(key=4), r"key \[0, 0\], this one has key \[0, 4\]"),

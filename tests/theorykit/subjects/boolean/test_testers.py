@@ -143,7 +143,7 @@ def test_budgets_of_long_inputs():
     ("call", "says"),
     [
         (lambda f: boolean.degree_budget(300, 200), "takes more than 2^200 values"),
-        (lambda f: boolean.has_degree(f, 60, 25), "more than the 2.6e8 that are taken on"),
+        (lambda f: boolean.has_degree(f, 60, 25), "more than the 2.6e8 allowed here"),
         (lambda f: boolean.has_sparsity(f, 60, 10**5), "bits of inputs, more than the 2.6e8"),
         (lambda f: boolean.has_degree(3, 3, 1), "a function of bits, got 3"),
         (lambda f: boolean.has_degree(f, 3, 1, miss=None), "between 0 and 1, got None"),
