@@ -2,12 +2,12 @@
 
     python benchmarks/tiles.py [--inputs 2500 5000 10000 20000] [--draws 32] [--folder DIR]
 
-Each number of inputs has a process of its own, which writes the NNGP of one-layer softmax attention
-in tiles (`kernels.gram(..., store=)`), standard errors included, and then solves a ridge regression
-from them by conjugate gradients. `peak_mib` is the most memory that the process held at any time,
-the libraries included, and `base_mib` what it held before. `exponent` is the least-squares slope of
-the logarithms; of the memory, that of `peak_mib` as it is. 20,000 inputs are a matrix of 1.6 GB of
-float32; it is to run in 2 GiB (`fits`).
+Each number of inputs has its own process, which writes the NNGP of one-layer softmax attention in
+tiles (`kernels.gram(..., store=)`), including standard errors, and then solves a ridge regression
+from them by conjugate gradients. `peak_mib` is the peak memory of the process, including libraries,
+and `base_mib` its memory beforehand. `exponent` is the least-squares slope of the logarithms; for
+memory, that of `peak_mib` without subtracting the base. 20,000 inputs give a float32 matrix of 1.6
+GB; it should run in 2 GiB (`fits`).
 """
 
 import argparse
@@ -27,12 +27,12 @@ LIMIT = 2048  # MiB
 
 
 def peak() -> float:
-    """Return the most memory that this process has held, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def one(at: argparse.Namespace) -> dict[str, Any]:
-    """Return seconds and memory of one Gram matrix, in this process."""
+    """Return the seconds and memory of one Gram matrix, in this process."""
     import jax
 
     from theorykit import kernels

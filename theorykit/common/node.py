@@ -10,7 +10,7 @@ from typing import Any
 from theorykit.common.compiled import keep_compiled
 
 ONE_THREAD = {"NPROC": "1"}
-"""The variable that tells XLA the number of cores; with several it splits some sums over threads."""
+"""Tells XLA the number of cores; with more than one it splits some sums over threads."""
 
 
 def one_thread() -> None:

@@ -26,7 +26,7 @@ class Mean(NamedTuple):
         """
         values = np.asarray(values).ravel()
         if not len(values):
-            raise ValueError("there is no mean of no numbers.")
+            raise ValueError("a mean needs at least one number.")
         if len(values) == 1:
             return cls(float(values[0]), math.nan, math.nan)
         return cls(*exponents.mean(values, 0.95))

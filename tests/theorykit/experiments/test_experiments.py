@@ -57,7 +57,7 @@ def test_a_mean_has_its_interval():
     one = Mean.of([3.0])
     assert one.value == 3
     assert np.isnan(one.interval).all()
-    with pytest.raises(ValueError, match="no mean of no numbers"):
+    with pytest.raises(ValueError, match="a mean needs at least one number"):
         Mean.of([])
 
 
