@@ -1,1 +1,1 @@
-"""The numbered statements of the papers, as claims: a package a paper, a module a section."""
+"""The papers' numbered statements as claims: one package per paper, one module per section."""

@@ -55,7 +55,7 @@ PLACES = [(n, i) for n in range(1, 7) for i in range(1, n + 1)]
     statement=r"\mathrm{fst}(i) := \widehat{Maj}\, j \langle j \le i, \top \rangle",
     expect="refuted",
     falls="proof",
-    consequence="The formula for the first position has to be another one; the proposition stands.",
+    consequence="The formula for the first position must be replaced; the proposition stands.",
     mathematics=True,
 )
 def fst():
@@ -187,7 +187,7 @@ def decides(member):
     r"\widehat{Maj}\, j \langle \hat P_k(j), \dots, \top, \dots \rangle",
     expect="refuted",
     falls="proof",
-    consequence="What is counted has to be kept to j <= i; with that the proposition stands.",
+    consequence="Counting must be restricted to j <= i; with that the proposition stands.",
     mathematics=True,
 )
 def counting():

@@ -179,7 +179,7 @@ def majority():
     statement=r"\text{Dyck-1 is the language with at least as many ) as (}",
     expect="refuted",
     falls="wording",
-    consequence="The sentence of another section stands here; the program is right.",
+    consequence="The sentence belongs to another section; the program is right.",
 )
 def dyck_printed():
     """The section defines Dyck-1 by MAJORITY's sentence. The program accepts another language.

@@ -36,7 +36,7 @@ def nearest(N):
     r"\sum_h \|V_{1,h}\| \exp(4 \|K_{1,h}^\top Q_{1,h}\|)",
     expect="refuted",
     falls="proof",
-    consequence="1 + the sum has to stand there; Definition 5.1 leaves the polynomials open, and "
+    consequence="It must be 1 + the sum; Definition 5.1 leaves the polynomials open, and "
     "Theorem 5.2 stands.",
 )
 def complexity():

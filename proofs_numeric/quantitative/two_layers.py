@@ -132,7 +132,7 @@ def turned(f):
     r"i^{-\gamma_h}) \exp(E_{w_t}^\top K^\top Q E_{w_\tau}) V E_{w_t},\ w = x_{i-\tau:i}",
     expect="refuted",
     falls="wording",
-    consequence="w_t stands tau - t places back, so that it goes with phi(i - tau + t, i).",
+    consequence="w_t is tau - t places back, so it goes with phi(i - tau + t, i).",
 )
 def window():
     """phi(i - t, i) belongs to x_(i-t), which is w_(tau-t). Control: other shares."""

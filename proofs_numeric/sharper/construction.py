@@ -186,7 +186,7 @@ def bias_entries():
     repairs="sharper.10.bias",
 )
 def bias_norm():
-    """What is concluded from it stands. Control: at most 3 (d + 1)."""
+    """The conclusion drawn from it stands. Control: at most 3 (d + 1)."""
 
     def holds(most):
         def predicate(d):

@@ -18,7 +18,7 @@ from theorykit.common.keys import seed_of
 
 
 def once(make):
-    """Return a function that makes a seed's value once: claims run in threads, side by side."""
+    """Return a function that computes the value of each seed once, since claims run in threads."""
     lock, cached = threading.Lock(), functools.cache(make)
 
     @functools.wraps(make)
