@@ -210,7 +210,7 @@ def edges_printed():
     mathematics=True,
 )
 def edges_at_most():
-    """For every T there are at most alpha / 2 edges per node, so not on the order of T log T in all.
+    """For every T there are at most alpha / 2 edges per node, so not on the order of T log T.
 
     Not in the paper. Control: 0.9 of that, which large graphs exceed.
     """

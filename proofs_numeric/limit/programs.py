@@ -13,9 +13,10 @@ from theorykit.subjects import crasp
 
 
 def against(right, program, longest, where=lambda w: True):
-    """Return a construction: on all strings up to a length, a program says what an acceptor says.
+    """Return a construction: a program agrees with an acceptor on all strings up to a length.
 
-    **Arguments:** `program`: the name of one that ships, or its text; `where`: keeps strings.
+    **Arguments:** `program`: the name of a shipped program, or its text; `where`: a filter on
+    strings.
     """
     p = crasp.load(program) if program in crasp.library() else crasp.parse(program)
 
