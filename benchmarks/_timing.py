@@ -1,4 +1,4 @@
-"""Timing that survives a noisy machine: alternate the contestants, compare within a run."""
+"""Timing on a noisy machine: alternate the contestants and compare within a run."""
 
 import json
 import platform
@@ -10,7 +10,7 @@ import jax
 
 
 def alternate(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Return seconds of each contestant in each round, all run once before to compile."""
+    """Return the seconds of each contestant in each round, after one run of each to compile."""
     for run in contestants.values():
         jax.block_until_ready(run())
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
@@ -29,7 +29,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def report(name: str, **results: Any) -> None:
-    """Print one JSON object with the results and what they were measured on."""
+    """Print one JSON object with the results and the machine."""
     import theorykit
 
     print(

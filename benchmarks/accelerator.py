@@ -1,19 +1,19 @@
-"""What an accelerator gives: one table of Markdown, in at most eight minutes.
+"""Performance on an accelerator: one Markdown table, in at most eight minutes.
 
     python benchmarks/accelerator.py [--small] [--minutes 8] [--file TABLE.md]
 
-For whoever has a GPU or a TPU. It runs on JAX's default device, and names it.
+For anyone with a GPU or a TPU. It runs on JAX's default device and names it.
 
-- Kernels of every mechanism in float32, held against the CPU in float64 on the same Sobol points:
-  the largest difference, relative to the largest entry, and that of the CPU in float32.
-- The Gram matrix of one-token features, its time in that of the matrix product of its size, both in
-  full precision, and the product's rate; beside it the rate at the backend's default precision.
-- Training: steps a second, beside PyTorch where that can be imported, and 16 seeds together over 16
-  in turn.
+- Kernels of every mechanism in float32, compared with the CPU in float64 on the same Sobol points:
+  the largest difference, relative to the largest entry, and the same for the CPU in float32.
+- The Gram matrix of one-token features: its time relative to a matrix product of its size, both in
+  full precision; the product's rate; and its rate at the backend's default precision.
+- Training: steps per second, compared with PyTorch if it can be imported, and the time of 16 seeds
+  together over 16 in turn.
 - Finite networks against their kernel: the bias of the NTK at each width.
 
-A part begins only while a quarter of the time is left. `--small` is the same at sizes for a CPU, to
-see that it runs; its numbers say nothing.
+A part starts only while a quarter of the time is left. `--small` does the same at CPU sizes, to
+check that it runs; its numbers mean nothing.
 """
 
 import argparse
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How large everything is."""
+    """The sizes of all parts."""
 
     inputs: int  # of kernels that are compared
     rows: int  # of the Gram matrix
@@ -137,7 +137,7 @@ def training(at: Sizes) -> Iterator[Row]:
         said += f" (PyTorch on {options.torch_device} {theirs:.3g}: ratio {ratio:.2f})"
     else:
         said += " (PyTorch is not installed)"
-    yield Row("training: steps a second", sizes, said)
+    yield Row("training: steps per second", sizes, said)
     ratio = train.seeds(options)["ratio_training"]
     yield Row(
         "16 seeds together over 16 in turn",
@@ -178,7 +178,7 @@ PARTS: dict[str, Callable[[Sizes], Iterator[Row]]] = {
 
 
 LAST = 0.75
-"""The share of the time after which no part begins, since none takes longer than the rest."""
+"""The share of the time after which no part starts, since none takes longer than the rest."""
 
 
 def table(rows: list[Row], seconds: float) -> str:

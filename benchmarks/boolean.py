@@ -2,10 +2,10 @@
 
     python benchmarks/boolean.py [--bits 22] [--length 20] [--degree 3] [--sparsity 10]
 
-The transform goes through memory once for the lowest six bits and once for every two others;
-`share` is the time of as many copies over its own, in float32. The copy is JAX's, into a new array,
-as each pass is. `cpu` is processor time, which other work on the machine disturbs less. The trace
-is over `--inputs` random inputs in float64, with targets f; the first time includes compilation.
+The transform makes one pass over memory for the lowest six bits and one for every two others;
+`share` is the time of as many copies over its own, in float32. The copy is JAX's, to a new array,
+as in each pass. `cpu` is processor time, which other work on the machine disturbs less. The trace
+is over `--inputs` random inputs in float64, with targets f; the first call includes compilation.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Ball arithmetic: all second derivatives of softmax, and mpmath's interval arithmetic beside it.
+"""Ball arithmetic: all second derivatives of softmax, compared with mpmath's interval arithmetic.
 
     python benchmarks/certify.py [--tokens 8 16] [--bits 128] [--rounds 5]
 
-`hessian` encloses softmax and `jax.hessian` of it, `first` is its first call, all tracing included.
+`hessian` encloses softmax and its `jax.hessian`; `first` is its first call, including all tracing.
 The others evaluate one closed formula of the same derivatives: `iv` in mpmath's intervals, entry by
-entry; `enclose` over arrays, tracing included; `run` without tracing it anew; `scalars` like `run`,
-but of the formula written out entry by entry, an equation an operation. A rate is iv's time over
+entry; `enclose` over arrays, including tracing; `run` without tracing again; `scalars` like `run`,
+but for the formula written out entry by entry, one equation per operation. A rate is iv's time over
 theirs: 10 means ten times as fast as mpmath.
 """
 
@@ -50,7 +50,7 @@ def measure(tokens, bits, rounds):
             balls = [objects([ball(v) for v in np.ravel(a)], np.shape(a)) for a in leaves]
             return program.run(Machine(), balls)
 
-    # A new function each time, so that it is traced anew (JAX keeps what it traced inside).
+    # A new function each time, so that it is traced again (JAX caches traces).
     hessian = lambda: enclose(
         lambda x: (jax.nn.softmax(x), jax.hessian(jax.nn.softmax)(x)), x, bits=bits
     )

@@ -1,17 +1,17 @@
-"""The fast tier on all cores, cold and warm; and what a task costs beside its work.
+"""The fast tier on all cores, cold and warm; and the overhead of a task.
 
     python benchmarks/cores.py [PATTERN ...] [--jobs N] [--rounds 2]
     python benchmarks/cores.py --tasks 200 [--on dask:ADDRESS] [--points 10000]
 
-The first runs `theorykit verify` with a cache of compiled programs of its own: the first round has
-nothing compiled yet, the others find what it kept. It takes about ten minutes on two cores; with
-patterns it runs the claims that match. Wall seconds, processor seconds of all processes, and
-whether the verdicts of all rounds are the same. `wanted` is met on two idle cores: 300 s cold and
-150 s warm for the whole tier.
+The first form runs `theorykit verify` with its own compilation cache: the first round starts cold,
+the others use the cache. It takes about ten minutes on two cores; with patterns it runs the claims
+that match. It reports wall seconds, processor seconds of all processes, and whether the verdicts of
+all rounds are the same. `wanted` is met on two idle cores: 300 s cold and 150 s warm for the whole
+tier.
 
-The second makes calls that do nothing, all at once: in processes of this machine and on a cluster
-by `--on`, one that is warm, whose workers have done such calls before. `each` is the seconds of a
-task beyond its work, `points` what so many tasks would cost in all: extrapolated, in proportion.
+The second form makes calls that do nothing, all at once, in local processes and on a cluster given
+by `--on`, which is warm: its workers have done such calls before. `each` is the overhead of a task
+in seconds; `points` is the total overhead of that many tasks, extrapolated in proportion.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def verified(patterns: list[str], jobs: int, cache: str) -> dict[str, Any]:
 
 
 def overhead(calls: Calls, count: int, rounds: int, points: int) -> dict[str, Any]:
-    """Return the seconds of a call that does nothing, when so many are made at once."""
+    """Return the seconds per call that does nothing, when `count` are made at once."""
     taken = []
     for _ in range(rounds + 1):
         start = time.perf_counter()
@@ -72,8 +72,8 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     parser.add_argument("--jobs", type=int, default=default_jobs())
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--tasks", type=int, help="measure the overhead of so many tasks instead")
-    parser.add_argument("--on", help="a cluster, as `theorykit verify --on` has it")
+    parser.add_argument("--tasks", type=int, help="measure the overhead of this many tasks instead")
+    parser.add_argument("--on", help="a cluster, as for `theorykit verify --on`")
     parser.add_argument("--points", type=int, default=10_000)
     at = parser.parse_args()
 

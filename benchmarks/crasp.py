@@ -2,12 +2,12 @@
 
     python benchmarks/crasp.py [--strings 100000] [--length 100] [--longest 10]
 
-`evaluate`: the Dyck-1 program on random strings, all verdicts, compiled beforehand; `from_text`
-takes a list of str and `from_symbols` the array that they are turned into. `interpret` is the
-direct interpreter on `interpreted` of the strings, scaled up. `compile_check`: every shipped
-program against its Limit Transformer in exact arithmetic, on all strings up to `longest` over two
-symbols, or over more as long as there are no more of them.
-`refute`: seconds a program, of random programs for PARITY and for Sigma* b e*.
+`evaluate`: all verdicts of the Dyck-1 program on random strings, compiled beforehand; `from_text`
+takes a list of str and `from_symbols` the array of symbols. `interpret` is the direct interpreter
+on `interpreted` of the strings, scaled up. `compile_check`: every shipped program against its Limit
+Transformer in exact arithmetic, on all strings up to `longest` over two symbols, or over larger
+alphabets up to the same number of strings. `refute`: seconds per program, for random programs for
+PARITY and for Sigma* b e*.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""NNGP and NTK of a two-block transformer, all tokens, against the machine's matrix product.
+"""NNGP and NTK of a two-block transformer, all tokens, against this machine's matrix product.
 
     python benchmarks/deep.py [--inputs 64] [--tokens 32] [--features 64] [--draws 256]
 
-`share` is the rate of multiplications the recursion does (counted from its formulas, see
-`plan.forms`) over the rate of a large matrix product in the same run; `against_conditional` is
-the time of the capture paper's two-step sampler (appendix D) over ours, on fewer inputs.
+`share` is the rate of the multiplications in the recursion (counted from its formulas, see
+`plan.forms`) over that of a large matrix product in the same run; `against_conditional` is the time
+of the capture paper's two-step sampler (appendix D) over ours, on fewer inputs.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Symmetric last-token Gram matrix against one matrix product of the same size.
+"""A symmetric last-token Gram matrix against one matrix product of the same size.
 
     python benchmarks/gram.py [--inputs 2048] [--tokens 32] [--features 64] [--draws 256]
         [--attention softmax] [--ntk]
 
-The product is the (inputs, draws * features) x (draws * features, inputs) one that the feature
-form consists of. `rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
+The product is the (inputs, draws * features) x (draws * features, inputs) one of the feature form.
+`rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
 """
 
 import argparse

@@ -6,20 +6,20 @@
 the capture paper's appendix D, and `networks` is `nt.monte_carlo_kernel_fn` on a finite network
 with the same limit, built from stax: embedding, softmax attention, ReLU, two dense layers. Its
 attention has an output projection that the reference network lacks; the NNGP is the same with it.
-`networks` has as many outputs as it is wide, over which neural-tangents averages, which is to its
-advantage; `scalar` is the same with one output, as the reference network has.
+`networks` has as many outputs as its width, over which neural-tangents averages, to its advantage;
+`scalar` is the same with one output, like the reference network.
 
 The error is |K - K*| / |K*| (Frobenius, root mean square over estimates); K* is a long Sobol run in
 float64, whose own error is `truth_error`. For the first three, `error` is measured at `counts`
 draws, `draws` is where the fitted power law `error ~ draws^-power` meets the target, and the time
-is measured at that number, as is `error_there`. Networks are too slow for that: `variance` is the
-relative variance of one network's kernel, `draws = variance / target^2` what their average needs
-if it had no bias, and the time for so many is extrapolated from the measured seconds of a network.
-`bias` is the distance of the mean network from K* beyond its noise (zero if it is within it), seen
-no better than `bias_resolution`; where it exceeds the target no number of networks is enough.
-`scale` is the mean network's component along K*, 1 without bias: that the limit is the same.
-Narrower networks are cheaper for the same noise but further from the limit: vary `--width`,
-`--heads` and `--head-size` to find what suits them best.
+and `error_there` are measured at that number. Networks are too slow for that: `variance` is the
+relative variance of the kernel of one network, `draws = variance / target^2` is what their average
+would need without bias, and the time for this many is extrapolated from the measured seconds per
+network. `bias` is the distance of the mean network from K* beyond its noise (zero if within the
+noise), with resolution `bias_resolution`; if it exceeds the target, no number of networks is
+enough. `scale` is the component of the mean network along K*, which is 1 without bias and shows
+that the limit is the same. Narrower networks are cheaper for the same noise but further from the
+limit: vary `--width`, `--heads` and `--head-size` to find the best choice.
 
 Compilation is outside every time. `against_joint` are the times of the others over `joint`'s
 within a round, `against_sobol` over `sobol`'s.
@@ -52,7 +52,7 @@ def stax_network(width: int, heads: int, head_size: int, outputs: int) -> tuple[
     tokens_init, tokens = stax.serial(stax.Dense(width), attend)[:2]
     last_init, last = stax.serial(stax.Relu(), stax.Dense(width), stax.Dense(outputs))[:2]
 
-    # neural-tangents compiles what it does with a network, not how it draws one.
+    # neural-tangents compiles the evaluation of a network, not its initialisation.
     @partial(jax.jit, static_argnums=1)
     def init(key, shape):
         one, two = jax.random.split(key)
@@ -80,7 +80,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Truth:
-    """The kernel that all estimate, from a long run in float64."""
+    """The kernel that all methods estimate, from a long run in float64."""
 
     def __init__(self, net: kernels.InfiniteTransformer, x: jax.Array):
         long = dict(draws=2**15, replicates=8, get="nngp", draw="joint", sampler="sobol")
@@ -103,7 +103,7 @@ def ours(net: kernels.InfiniteTransformer, x: jax.Array, name: str, draws: int, 
 
 
 def draws_to_target(estimate: Any, truth: Truth, at: argparse.Namespace) -> dict:
-    """Return errors at the counts, and how many draws the law fitted to them asks for."""
+    """Return the errors at the counts, and the number of draws from the fitted power law."""
     error = lambda n: truth.error([estimate(n, 2 + seed) for seed in range(at.repeats)])
     errors = [error(n) for n in at.counts]
     slope, offset = np.polyfit(np.log(at.counts), np.log(errors), 1)
@@ -112,7 +112,7 @@ def draws_to_target(estimate: Any, truth: Truth, at: argparse.Namespace) -> dict
 
 
 def finite(network: tuple[Any, Any], x: jax.Array, networks: int, drawn: list) -> Any:
-    """Draw finite networks, and keep the kernel of each."""
+    """Draw finite networks and collect their kernels."""
     from theorykit.kernels.tangents import nt
 
     last = jnp.zeros(())
@@ -127,7 +127,7 @@ def finite(network: tuple[Any, Any], x: jax.Array, networks: int, drawn: list) -
 def networks_to_target(
     drawn: list, seconds: list[float], truth: Truth, at: argparse.Namespace
 ) -> dict:
-    """Return the noise and bias of finite networks, and how many an error asks for."""
+    """Return the noise and bias of finite networks, and the number needed for a given error."""
     k = np.asarray(drawn, float)
     variance = k.var(0, ddof=1).sum() / truth.size**2
     noise = variance / len(k)

@@ -1,11 +1,11 @@
-"""Predictions over many tasks: what theory says of each, and what networks did.
+"""Predictions for many tasks: what theory says about each, and what networks did.
 
     python benchmarks/predict.py [--run DIR] [--train N] [--steps 500] [--beyond 1] [TASK ...]
     python benchmarks/predict.py --table FILE
 
-The first prints JSON, a row for each task: the languages that ship, and ten that no paper has.
-Of the first N of those that are named networks are trained. With a folder, what is done is kept,
-and the same command goes on. The second prints the tables of docs/predict.md of such a JSON.
+The first form prints JSON, one row per task: the shipped languages, and ten that are in no paper.
+For the first N of the named tasks, networks are trained. With a folder, results are saved, and the
+same command resumes. The second form prints the tables of docs/predict.md from such a JSON file.
 """
 
 import argparse
@@ -38,12 +38,12 @@ def few_a(s: str) -> bool:
 
 
 def a_n_b_n(s: str) -> bool:
-    """As many b after as many a."""
+    """Some a, then as many b."""
     return s == "a" * (len(s) // 2) + "b" * (len(s) // 2)
 
 
 def palindrome(s: str) -> bool:
-    """The same from both ends."""
+    """A palindrome."""
     return s == s[::-1]
 
 
@@ -55,7 +55,7 @@ OWN: dict[str, Callable[[str], bool] | RegularLanguage] = {
     "triples": RegularLanguage("triples", "((a|b)(a|b)(a|b))*", "ab"),
     "thirds_of_a": RegularLanguage("thirds_of_a", "b*(ab*ab*ab*)*", "ab"),
 }
-"""Ten tasks that no paper has."""
+"""Ten tasks that are in no paper."""
 
 
 def rows(

@@ -2,19 +2,21 @@
 
     python benchmarks/scaling.py [--tokens 8 16 32] [--inputs 4 8 16] [--draws 128 256 512]
 
-One quantity varies, the other two stay at their second value. Each exponent is the least-squares
-slope of log(work) over log(quantity); `local` are the slopes between neighbouring values, and show
-where a lower-order term still counts. Three countings of the work of one call:
+One quantity varies while the other two stay at their second value. Each exponent is the
+least-squares slope of log(work) against log(quantity); `local` are the slopes between neighbouring
+values, which show where a lower-order term still matters. The work of one call is counted in three
+ways:
 
-- `plan`: the multiplications that `plan.forms` estimates, by which "auto" chooses a form;
+- `plan`: the multiplications estimated by `plan.forms`, from which "auto" chooses a form;
 - `products`: those of the matrix products in the traced computation, with the bodies of loops
   counted as often as they run (nothing elementwise, so no softmax and no random numbers);
 - `xla`: FLOPs by JAX's `cost_analysis` of the lowered computation, elementwise ones included. XLA
-  counts the body of a loop once. Pairs, and blocks of draws, are loops: `looped` says that there
-  is one that runs more than once, and then the `xla` exponent leaves out what it hides.
+  counts the body of a loop once. Pairs, and blocks of draws, are loops: `looped` says that some
+  loop runs more than once; then the `xla` exponent leaves out its further runs.
 
-`seconds` are medians over the rounds, sizes alternated; `time` is the exponent fitted in each round
-and its spread. Small sizes are bound by overhead and caches, so it may stay below the others.
+`seconds` are medians over rounds, with sizes alternated; `time` is the exponent fitted in each
+round and its spread. Small sizes are dominated by overhead and caches, so it may be below the
+others.
 """
 
 import argparse

@@ -1,13 +1,12 @@
-"""The search for programs: expressions and behaviours a second, and the languages of Table 2.
+"""The search for programs: expressions and behaviours per second, and the languages of Table 2.
 
     python benchmarks/search.py [--most 7] [--size 8] [LANGUAGE ...]
 
-`sizes`: a search that finds nothing, size by size: how many expressions were compared so far, how
-many behaviours there are, seconds of processors for this size, and the most memory so far.
-`languages`: each language of Table 2, or each that is named, up to `most` operations in full and
-joined beyond, with `Fragment()`, and with positions or a constant if it needs some; `busy` are
-seconds of processors, `seconds` those of the clock. A language that is not found is a row like the
-others.
+`sizes`: a search that finds nothing, size by size: the number of expressions compared so far, the
+number of behaviours, processor seconds for this size, and the peak memory so far. `languages`: each
+language of Table 2, or each one named, up to `most` operations in full and joined beyond, with
+`Fragment()`, and with positions or a constant if needed; `busy` is processor seconds, `seconds`
+wall seconds. A language without a program gets a row like the others.
 """
 
 import argparse
@@ -28,11 +27,11 @@ MORE = {
     "abab_star": crasp.Fragment(periodic=(2, 4)),
     **{f"d{n}": crasp.Fragment(constants=(0, 1, n)) for n in (3, 4, 12)},
 }
-"""What some languages need beyond `Fragment()`: positions, or a larger constant."""
+"""Additions to `Fragment()` that some languages need: positions, or a larger constant."""
 
 
 def memory() -> float:
-    """Return the most memory so far, in GiB."""
+    """Return the peak memory so far, in GiB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
@@ -45,7 +44,7 @@ def sizes(size: int) -> list[dict]:
         n, compared, behaviours = (
             int(m.replace(",", "")) for m in re.findall(r"[\d,]*\d", line)[:3]
         )
-        del rows[n:]  # there was a string more, and all began again
+        del rows[n:]  # a string was added, so the search started again
         busy = time.process_time()
         rows.append(
             dict(operations=n, compared=compared, behaviours=behaviours, until=busy, gib=memory())
@@ -56,7 +55,7 @@ def sizes(size: int) -> list[dict]:
         row["busy"] = row["until"] - last["until"]
         row["per_second"] = (row["compared"] - last["compared"]) / row["busy"]
         row["new_per_second"] = (row["behaviours"] - last["behaviours"]) / row["busy"]
-    return rows[1:-1]  # of the last size nothing is kept
+    return rows[1:-1]  # nothing is kept for the last size
 
 
 def languages(names: list[str], most: int) -> list[dict]:

@@ -1,11 +1,11 @@
-"""Random subsets of a long string: the best of many, and what it costs.
+"""Random subsets of a long string: the best of many, and its cost.
 
     python benchmarks/simulation.py [--length 1000000] [--sizes 1000 10000 100000] [--candidates 64]
 
-`simulate_soft` on a string of slowly changing shares of four symbols, tau = 2, for a function of
-five numbers; `first` is the first call, with compilation, `seconds` the second. `hard`: seconds of
-`simulate_hard` on strings of 10,000 symbols, the mean over random pairs of transformers. `memory`:
-the largest resident set of the process.
+`simulate_soft` on a string over four symbols with slowly changing shares, tau = 2, for a function
+with five values; `first` is the first call, including compilation, `seconds` the second. `hard`:
+seconds of `simulate_hard` on strings of 10,000 symbols, the mean over random pairs of transformers.
+`memory`: the largest resident set of the process.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SYMBOLS, TAU = 4, 2
 
 
 def statistic(w, mu):
-    """Return a function of the suffix and the shares, as Theorem 5.2 averages them."""
+    """Return a function of the suffix and the shares, like those that Theorem 5.2 averages."""
     weight = jnp.exp(mu[w[-1]] - mu[w[0]])
     return jnp.concatenate([weight[None], weight * mu])
 

@@ -1,14 +1,14 @@
-"""Time to `import theorykit`, against `import jax`; and the time and memory of `theorykit verify`.
+"""Time to `import theorykit` against `import jax`; and the time and memory of `theorykit verify`.
 
     python benchmarks/startup.py [--rounds 7] [--verify [PATTERN ...]]
 
-Every import is in a process of its own, the three alternated, after one round that is not counted
-(it may have to write byte code). The seconds are those of the import statement, without the start
-of the interpreter; `ratio` is theorykit's over jax's within a round. `theorykit` alone imports its
-parts when they are asked for; `kernels` is `import theorykit.kernels`, which brings JAX with it.
+Every import runs in its own process, with the three alternated, after one round that is not counted
+(it may have to write byte code). The seconds are for the import statement, without interpreter
+startup; `ratio` is theorykit's over jax's within a round. `theorykit` alone imports its parts
+lazily; `kernels` is `import theorykit.kernels`, which imports JAX.
 
 `--verify` runs the fast tier once (all of it, or the claims that match), in a fresh run folder:
-wall seconds, and the peak memory of the largest process that took part.
+wall seconds, and the peak memory of the largest process.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TIMED = "import time; t = time.perf_counter(); import {}; print(time.perf_counte
 
 
 def imported(module: str) -> float:
-    """Return seconds that a fresh process takes to import a module."""
+    """Return the seconds that a fresh process takes to import a module."""
     run = [sys.executable, "-c", TIMED.format(module)]
     return float(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
 
@@ -38,7 +38,7 @@ def verified(patterns: list[str]) -> dict[str, float]:
         child = subprocess.Popen([*verify, f"{folder}/run"], stdout=subprocess.DEVNULL, stderr=said)
         _, status, used = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
-        child.returncode = os.waitstatus_to_exitcode(status)  # it has been waited for
+        child.returncode = os.waitstatus_to_exitcode(status)  # already waited for
         if child.returncode not in (0, 1):
             said.seek(0)
             sys.exit(f"theorykit verify ended with {child.returncode}: {said.read()}")

@@ -1,11 +1,11 @@
-"""Gram matrix of the template attention kernel against the dense product of its positional part.
+"""The template attention kernel's Gram matrix against the dense product of its positional part.
 
     python benchmarks/templates.py [--strings 4096] [--tokens 8] [--symbols 4096] [--draws 512]
 
-Strings end with [CLS] and are uniform over the symbols before. The product is the
-(strings, draws * tokens) x (draws * tokens, strings) one of the positional features alone; `rate`
-is its time over the kernel's. `--replicates` shares out the draws, for standard errors. The peak of
-the process's memory is reported before the product is made.
+Strings are uniform over the symbols and end with [CLS]. The product is the (strings, draws *
+tokens) x (draws * tokens, strings) one of the positional features alone; `rate` is its time over
+the kernel's. `--replicates` splits the draws, for standard errors. Peak memory is reported before
+the product is computed.
 """
 
 import argparse

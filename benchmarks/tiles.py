@@ -31,12 +31,12 @@ LIMIT = 2048  # MiB
 
 
 def peak() -> float:
-    """Return the most memory that this process has held, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def one(at: argparse.Namespace) -> dict[str, Any]:
-    """Return seconds and memory of one Gram matrix, in this process."""
+    """Return the seconds and memory of one Gram matrix, in this process."""
     import jax
 
     from theorykit import kernels

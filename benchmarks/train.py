@@ -1,14 +1,14 @@
-"""Training: steps a second beside PyTorch, many seeds together, and time outside compiled code.
+"""Training: steps per second compared with PyTorch, many seeds together, and overhead.
 
     python benchmarks/train.py [--part steps|seeds|outside|all] [--torch] [--rounds 3]
 
 - `steps`: a two-layer network of width 128 with 4 heads, float32, Adam, on batches of 64 sequences
-  of 64 tokens. With `--torch` the same network in PyTorch takes turns with it; PyTorch must then be
+  of 64 tokens. With `--torch` it takes turns with the same network in PyTorch, which must be
   importable, for example from another environment (`--torch-path V/lib/python3.11/site-packages`,
   made by `uv venv V && uv pip install --python V torch`).
-- `seeds`: 16 networks of width 64 together against 16 fits in turn: the calls as a whole, and
-  their training alone, without the compilation that each call does.
-- `outside`: the share of a fit's time that no compiled code was running.
+- `seeds`: 16 networks of width 64 together against 16 fits in turn: whole calls, and training only,
+  without the compilation in each call.
+- `outside`: the share of a fit's time spent outside compiled code.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 
 class Sums:
-    """The sum of each symbol and the one before it: cheap to sample."""
+    """The sum of each symbol and the one before it, which is cheap to sample."""
 
     def sample(self, key: Any, length: int) -> Sample:
         """Return one example."""
@@ -140,7 +140,7 @@ def torch_steps(at: argparse.Namespace) -> Callable[[int], float]:
             adam.zero_grad()
             loss.backward()
             adam.step()
-        loss.item()  # waits until the device is done
+        loss.item()  # wait for the device
         return time.perf_counter() - begun
 
     run(2)
@@ -174,7 +174,7 @@ def seeds(at: argparse.Namespace) -> dict[str, Any]:
             found.setdefault(f"{name}_training", []).append(seconds)
     ratios = {}
     for part in ("call", "training"):
-        # All sixteen fits in turn do the same work: the time of one, sixteen times.
+        # All sixteen fits do the same work, so take sixteen times the time of one.
         pairs = zip(found[f"together_{part}"], found[f"one_{part}"], strict=True)
         ratios[f"ratio_{part}"] = spread([a / (16 * b) for a, b in pairs])
     return {**{name: spread(values) for name, values in found.items()}, **ratios}

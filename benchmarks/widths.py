@@ -1,17 +1,16 @@
-"""How finite transformers tend to their kernels, at initialisation and trained, as width grows.
+"""Convergence of finite transformers to their kernels with width, at initialisation and trained.
 
     python benchmarks/widths.py [--widths 4 8 16 32] [--seeds 16384] [--trained-seeds 128]
         [--parts initial trained] [--plot FOLDER]
 
 Width n: D = d_k = H = n, NTK parameterisation. `initial`: two inputs of two tokens, so that the
-kernels of infinite width come from quadrature; depth 1 and 2, two activations, causal and not,
-read out at the mean over tokens.
-`bias` is the distance of the mean over networks, its noise taken out, `spread` the root mean square
-distance of a network to the mean, in the Frobenius norm relative to the kernel.
-`trained`: induction heads and sorting as regressions, 12 inputs at one length; full-batch gradient
-descent against the NTK predictor after as many steps, at new inputs of the same length and at
-longer ones than any seen. `single` is the distance of one network (initial outputs subtracted),
-`bias` that of the mean.
+infinite-width kernels come from quadrature; depth 1 and 2, two activations, causal and not, with
+readout from the mean over tokens. `bias` is the distance of the mean over networks, corrected for
+noise, and `spread` the root mean square distance of a network to the mean, in the Frobenius norm
+relative to the kernel. `trained`: induction heads and sorting as regressions, 12 inputs at one
+length; full-batch gradient descent against the NTK predictor after the same number of steps, on new
+inputs of the same length and on longer ones. `single` is the distance of one network (initial
+outputs subtracted), `bias` that of the mean.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Papers: what one says of itself, and where papers are found.
+"""Papers: their descriptions, and how they are discovered.
 
-The shipped ones are the packages in `theorykit.proofs_numeric`. Any other distribution adds its
-own by an entry point of the group `theorykit.papers` that names its `Paper`.
+The shipped ones are the packages in `theorykit.proofs_numeric`. Any other distribution adds its own
+with an entry point in the group `theorykit.papers` that names its `Paper`.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ from theorykit.common.errors import explain
 from theorykit.common.spelling import Spelt
 
 GROUP = "theorykit.papers"
-"""The entry point group by which a distribution says that it has a paper."""
+"""The entry point group for papers of other distributions."""
 
 SHIPPED = "theorykit.proofs_numeric"
-"""The package whose packages are the shipped papers."""
+"""The package that contains the shipped papers."""
 
 
 class PaperWarning(UserWarning):
-    """An installed paper that cannot be used, and why, in one sentence."""
+    """Says in one sentence why an installed paper cannot be used."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,13 @@ class Paper(Spelt):
     **Fields:**
 
     - `id`: the first part of its claims' ids, and its name on the command line.
-    - `title`; `authors`, family names as they are cited.
+    - `title`; `authors`, family names as cited.
     - `identifier`: an arXiv id (`"arXiv 2310.09753"`) or a DOI; `published`: where and when
       (`"ICLR 2024"`). Either may be left empty.
-    - `claims`: the package or module that holds its claims, by default the package that declares
-      the paper.
-    - `experiments`: the module that holds its experiments, as a dotted name; it is imported only
-      when experiments are asked for. Empty if there are none.
+    - `claims`: the package or module with its claims, by default the package that declares the
+      paper.
+    - `experiments`: the dotted name of the module with its experiments, which is imported only when
+      experiments are needed; empty if there are none.
 
     **Raises:** `ValueError` for an id that is not a lower-case name, an empty title, or authors
     that are not a tuple of names.
@@ -72,7 +72,7 @@ class Paper(Spelt):
 
     @property
     def by(self) -> str:
-        """Who wrote it, as it is cited: one name, two, three, or the first and "et al."."""
+        """The authors as cited: one name, two, three, or the first and "et al."."""
         if len(self.authors) > 3:
             return f"{self.authors[0]} et al."
         *others, last = self.authors
@@ -80,7 +80,7 @@ class Paper(Spelt):
 
     @property
     def reference(self) -> str:
-        """Authors, place and identifier in one line."""
+        """Authors, venue and identifier on one line."""
         return ", ".join(filter(None, [self.by, self.published, self.identifier]))
 
     @property
@@ -89,16 +89,16 @@ class Paper(Spelt):
         return within(self.claims, SHIPPED)
 
     def holds(self, module: str) -> bool:
-        """Return whether the module of this dotted name is the paper's package or inside it."""
+        """Return whether the module with this dotted name is the paper's package or inside it."""
         return bool(self.claims) and within(module, self.claims)
 
 
 @functools.cache
 def known() -> tuple[Paper, ...]:
-    """Return the papers that ship, ordered by id, then those of other distributions.
+    """Return the shipped papers, ordered by id, then those of other distributions.
 
-    They are looked for once in a process. A paper of another distribution that cannot be used
-    costs a `PaperWarning`, and the rest are returned.
+    They are searched once per process. A paper of another distribution that cannot be used causes a
+    `PaperWarning`, and the rest are returned.
     """
     papers = {paper.id: paper for paper in _shipped()}
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda e: e.name):
@@ -118,7 +118,7 @@ def known() -> tuple[Paper, ...]:
 
 
 def holder(module: str) -> Paper | None:
-    """Return the known paper that holds the module of this dotted name, None if there is none."""
+    """Return the known paper that holds the module with this dotted name, or None."""
     return next((paper for paper in known() if paper.holds(module)), None)
 
 
@@ -137,10 +137,10 @@ def uninstalled(id: str) -> str | None:
 
 @contextlib.contextmanager
 def sparing(paper: Paper) -> Iterator[None]:
-    """Return a scope that imports a paper's modules, in which an installed paper may fail.
+    """Return a scope for importing a paper's modules, in which an installed paper may fail.
 
-    **Raises:** `ValueError` for whatever goes wrong with a shipped paper; with another's it is
-    a `PaperWarning`, and what follows the scope goes on.
+    **Raises:** `ValueError` for any failure of a shipped paper; for other papers it is a
+    `PaperWarning`, and execution continues after the scope.
     """
     try:
         yield
@@ -160,7 +160,7 @@ def _shipped() -> Iterator[Paper]:
 
 
 def _placed(paper: Paper, module: str) -> Paper:
-    """Return the paper with the package of its claims: the one it names, or that declares it."""
+    """Return the paper with the package of its claims, by default the one that declares it."""
     if paper.claims:
         return paper
     package = importlib.import_module(module).__package__
@@ -168,7 +168,7 @@ def _placed(paper: Paper, module: str) -> Paper:
 
 
 def within(module: str, package: str) -> bool:
-    """Return whether a module is this package, or inside it, by their dotted names."""
+    """Return whether a module is this package or inside it, by dotted names."""
     return module == package or module.startswith(package + ".")
 
 

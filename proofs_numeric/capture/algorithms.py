@@ -1,4 +1,4 @@
-"""Section 6: the tasks are what the paper says."""
+"""Section 6: the tasks are as the paper describes them."""
 
 import functools
 import itertools
@@ -27,7 +27,7 @@ def batch(draw, count=COUNT, seed=0):
 
 
 def ambiguous(V, T):
-    """Return induction heads whose random triggers are left where they were drawn."""
+    """Return induction heads with the random triggers left where they were drawn."""
 
     def draw(key):
         x = random.randint(key, (T,), 0, V)
@@ -76,10 +76,11 @@ def induction():
     assumptions=[r"T \ge 3"],
 )
 def induction_next():
-    """One more than the trigger is the right answer twice as often as another symbol.
+    """One more than the trigger, modulo V, is the right answer twice as often as any other symbol.
 
-    Not in the paper: it is what replacing triggers by the next token does. So a network that sees
-    only the last token does better than chance, at V = 2 perfectly. Control: chance, 1 / V.
+    This is not in the paper; it follows from replacing triggers by the next token. So a network
+    that sees only the last token does better than chance, and at V = 2 perfectly. Control: chance,
+    1 / V.
     """
     sizes = (2, 3, 16)
 
@@ -113,8 +114,8 @@ def written(s):
 def sorting():
     """The list u is distinct, s is u sorted, and exactly the predictions of SEP and s count.
 
-    Without a causal mask every target but the last is the next input, so the remark of section 3
-    that there is no such mask cannot be about this task. Control: SEP does not count.
+    Without a causal mask every target but the last is the next input, so the remark in section 3
+    that there is no such mask cannot apply to this task. Control: SEP does not count.
     """
 
     def sequences(counts):
@@ -179,7 +180,7 @@ def small(nodes=5):
 
 
 def parsed(text, nodes=5):
-    """Return the adjacency of a graph written as its edges."""
+    """Return the adjacency matrix of a graph given by its edges."""
     A = np.zeros((nodes, nodes), bool)
     for a, b in text.split():
         A[int(a), int(b)] = A[int(b), int(a)] = True
@@ -238,7 +239,7 @@ def euclidean(number):
 def shortest_path():
     """On random geometric graphs the label is a shortest path, the first of them in node order.
 
-    Against networkx. Control: edges as long as they are, not of weight 1.
+    Against networkx. Control: edges weighted by their length instead of by 1.
     """
     return construction(
         build=labelled(ShortestPath()),
@@ -274,8 +275,8 @@ def shortest_path_small():
 def minimum_cut():
     """On random geometric graphs the label is the source's side of the smallest minimum cut.
 
-    Its value is that of the maximum flow and its side what the residual graph still reaches, both
-    by networkx. Control: the source alone.
+    Its value is that of the maximum flow, and its side is the set that the residual graph still
+    reaches, both by networkx. Control: the source alone.
     """
 
     def alone(number):

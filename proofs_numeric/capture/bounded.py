@@ -1,4 +1,4 @@
-"""Section 5.1: what enters the first correction to the predictor stays bounded in T."""
+"""Section 5.1: the ingredients of the first correction to the predictor stay bounded in T."""
 
 import jax.numpy as jnp
 
@@ -37,7 +37,7 @@ def cumulant(key, T):
 
 
 def sums(measure):
-    """Return the measure of what is T times as large, as sums are in place of averages."""
+    """Return the measure multiplied by T, as for sums in place of averages."""
     return lambda key, T: T * measure(key, T)
 
 

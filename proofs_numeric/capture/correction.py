@@ -122,5 +122,5 @@ def factor():
     mathematics=True,
 )
 def discrepancy():
-    """The cumulant enters as what regression misses of it. Control: what regression finds of it."""
+    """The cumulant enters through its regression residual. Control: through its regression."""
     return second_order(discrepancy=-1.0)

@@ -1,8 +1,8 @@
-"""Table 1, sections 4.2, 4.4 and 5, appendices A.2 and D: what kernels and forward passes cost.
+"""Table 1, sections 4.2, 4.4 and 5, appendices A.2 and D: the cost of kernels and forward passes.
 
-The compiler's own count of floating-point operations is fitted. It counts a library call (a
-Cholesky or eigenvalue decomposition) as nothing; those, of order T^3 a pair and not a draw, are
-left to the argument.
+The compiler's own count of floating-point operations is fitted. It does not count library calls
+(Cholesky or eigenvalue decompositions); those, of order T^3 per pair and not per draw, are left to
+the argument.
 """
 
 import functools
@@ -116,10 +116,10 @@ def kernel_cost_in_draws():
     repairs="capture.table1.kernel_cost",
 )
 def kernel_cost_of_the_last_token():
-    """Where one token is read out, as in eq. (1), a draw costs T^2: the kernel T^3 + N T^2.
+    """If one token is read out, as in eq. (1), a draw costs T^2, and the kernel T^3 + N T^2.
 
-    Not in the paper, whose bound is for all T^2 entries. One row of scores is a product of a
-    vector with U and F. Control: all rows.
+    This is not in the paper; its bound is for all T^2 entries. One row of scores is the product of
+    a vector with U and F. Control: all rows.
     """
 
     def values(F, rows, U):
@@ -147,7 +147,7 @@ def kernel_cost_of_the_last_token():
     "the predictor costs P^2 log(1 / delta) T^3. With P = O(log T) the class is the same.",
 )
 def summary_of_the_cost():
-    """At the accuracy that is asked for, the predictor's cost is linear in P.
+    """At the required accuracy, the cost of the predictor is linear in P.
 
     It is quadratic: each of the P kernel values takes N draws, and section 4.4 needs N proportional
     to P log(1 / delta). Control: P^(3/2).
@@ -217,7 +217,7 @@ def fcn_cost():
     statement=r"\mathrm{FLOPs}_{\mathrm{FCN}} = O(T d) + O(L): \text{ exponent of } L",
 )
 def fcn_depth():
-    """Depth adds operations in proportion, on three numbers whatever T is.
+    """Depth adds operations in proportion, on three numbers for any T.
 
     Control: a factor log L more.
     """
@@ -256,7 +256,7 @@ def conditional_draw_cost():
     r"\mathrm{FLOPs} = O(T^3)",
 )
 def rich_cost():
-    """Weights with a learned Gaussian covariance leave a draw at T^3 operations.
+    """With a learned Gaussian covariance of the weights, a draw still costs T^3 operations.
 
     They replace Sigma' by three kernels z Lambda z' / D: two factors in place of one for the
     scores, F_Q U F_K', and a third kernel for the values. The law is in `.law`. Control: a factor
@@ -329,7 +329,7 @@ def forward_flops(T, D, H, d_k, depth=None):
 
 
 def leading(T, D, H, d_k):
-    """Return the terms of A.2 but for the softmax."""
+    """Return the terms of A.2 except the softmax."""
     return H * (4 * T * D * d_k + 2 * T * D**2 + 2 * T**2 * d_k + 2 * T**2 * D) + 2 * T * D**2
 
 
@@ -418,7 +418,7 @@ def width_cost_repaired():
     repairs="capture.table1.forward_cost.width",
 )
 def width_cost_at_fixed_heads():
-    """With a number of heads that does not grow it is N T^2. Control: heads that grow."""
+    """With a fixed number of heads it is N T^2. Control: a growing number of heads."""
     return rate(
         measure=lambda N: forward_flops(4096, N, 2, N),
         at=(8, 16, 32),
@@ -434,10 +434,10 @@ def width_cost_at_fixed_heads():
     r"H (4 T D d_k + 2 T D^2 + 2 T^2 d_k + \Theta(T^2) + 2 T^2 D) + 2 T D^2",
 )
 def forward_terms():
-    """A block costs the printed matrix products, and up to 8 operations an entry of what they give.
+    """A block costs the printed matrix products, and up to 8 operations per entry of their results.
 
-    Scores (softmax, scale) and head outputs (mean over heads) are what "about" leaves out. Control:
-    values of the head's size, as networks with an output map have them.
+    Scores (softmax, scale) and head outputs (mean over heads) are covered by the paper's "about".
+    Control: values of the head size, as in networks with an output map.
     """
     narrow = lambda T, D, H, d: leading(T, D, H, d) - H * (2 * T * D + 2 * T**2) * (D - d)
     close = lambda count, terms, T, D, H: terms <= count <= terms + 8 * H * T * (T + D)
@@ -470,9 +470,9 @@ def forward_block():
     statement=r"d_k = D / H: \quad \mathrm{FLOPs}_{\mathrm{block}} = O(H [T D^2 + T^2 D])",
 )
 def forward_heads():
-    """With the typical head size the factor H stays, since values have the width of a token.
+    """With the typical head size the factor H remains, since values have the width of a token.
 
-    The control leaves it out, which is the cost where values have the head's size too.
+    The control leaves it out, which would be the cost if values also had the head size.
     """
     return exhaustive(
         predicate=lambda n: forward_flops(*n) <= 8 * n[2] * (n[0] * n[1] ** 2 + n[0] ** 2 * n[1]),

@@ -19,12 +19,12 @@ from theorykit.networks.tasks import ShortestPath
 
 
 def probability(weights, event):
-    """Return the probability of an event, given as a truth value an outcome."""
+    """Return the probability of an event, given as one truth value per outcome."""
     return jnp.where(event, weights, 0.0).sum()
 
 
 def decision(value):
-    """Return the output nearest to a value: outputs are the integers, Delta = 1."""
+    """Return the output nearest to a value; outputs are the integers, Delta = 1."""
     return math.floor(value + Fraction(1, 2))
 
 
@@ -38,10 +38,10 @@ def decision(value):
 def triangle():
     """The final error stays below half the spacing unless one of the two parts is too large.
 
-    On any finite probability space, so with 1 - delta/2 and 1 - 2 exp(-c Delta^2 N / P) for the
-    two terms the printed bound follows. The printed probabilities are over X alone; the second
-    one needs the Monte-Carlo draws too, so the space here is their product. Control: noise up to
-    a third of the spacing in place of a sixth.
+    On any finite probability space, so with 1 - delta/2 and 1 - 2 exp(-c Delta^2 N / P) for the two
+    terms the printed bound follows. The printed probabilities are over X only; the second one also
+    needs the Monte-Carlo draws, so the space here is the product. Control: noise up to a third of
+    the spacing in place of a sixth.
     """
     sure = lambda allowed: (
         lambda w, e, noise: (
@@ -87,7 +87,7 @@ def ends(e, noise):
 
 
 def of_errors(follows, allowed, control):
-    """Return the check that what is allowed of two errors, multiples of 1/24, has a consequence."""
+    """Return the check that a condition on two errors, multiples of 1/24, implies a consequence."""
     grid = [Fraction(n, 24) for n in range(-12, 13)]
 
     def implied(follows=follows, allowed=allowed):
@@ -184,7 +184,7 @@ def draws_needed():
 
 
 def search(neighbours, budget=math.inf):
-    """Return (distance to the target or -1, time): one step a node taken up and an edge followed.
+    """Return (distance to the target or -1, time), one step per node visited and edge followed.
 
     Past the budget the answer is -2, an output that is never right: the worst "random value".
     """
@@ -246,11 +246,11 @@ def wrong(graphs, share=1.0):
     statement=r"\Pr_X[t(X) \ge \mathbb E[t(X)] / \delta] \le \delta",
 )
 def markov():
-    """A run lasts 1 / delta times its mean or longer with probability at most delta.
+    """A run lasts at least 1 / delta times its mean with probability at most delta.
 
     Breadth-first search on the graphs of the shortest-path task; the measure is uniform on 40 of
-    them, drawn anew in each replicate, so that mean and probability are exact and the bound holds
-    in every one. Control: a tenth of that time.
+    them, redrawn in each replicate, so mean and probability are exact and the bound holds in every
+    replicate. Control: a tenth of that time.
     """
     return expectation(
         statistic=over_graphs(late),
@@ -271,9 +271,9 @@ def markov():
 def truncated():
     """Search stopped after 1 / delta times its mean time is right with probability over 1 - delta.
 
-    Strictly, as printed: a run that ends just in time counts, and E t > (E t / delta) Pr[t >
-    E t / delta] otherwise. A(X) is the task's own distance. What the search does when stopped is
-    taken to be wrong always. Control: a tenth of that budget.
+    Strictly, as printed: a run that ends just in time counts, and E t > (E t / delta) Pr[t > E t /
+    delta] otherwise. A(X) is the task's own distance. A stopped search is always counted as wrong.
+    Control: a tenth of that budget.
     """
     return expectation(
         statistic=over_graphs(wrong),

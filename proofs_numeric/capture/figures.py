@@ -1,7 +1,7 @@
-"""Figure 1: samples to carry a trained network over to longer inputs, at the size of a laptop.
+"""Figure 1: samples to transfer a trained network to longer inputs, at laptop size.
 
-`theorykit experiment capture NAME` runs the same and draws it. Sizes, budgets and the readings of
-the tasks that the paper leaves open are in `theorykit.experiments.capture` and `theorykit.tasks`.
+`theorykit experiment capture NAME` runs the same and plots it. Sizes, budgets and the choices that
+the paper leaves open are in `theorykit.experiments.capture` and `theorykit.tasks`.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def exponent(name, censored=False):
 
 
 def proportional(name):
-    """Return the exponent in log(T / T0) that growth in proportion to T - T0 has on the lengths."""
+    """Return the exponent in log(T / T0) of growth in proportion to T - T0, on these lengths."""
     from theorykit.experiments import capture
 
     plan = capture.PLANS[name]["cpu"]
@@ -81,8 +81,8 @@ def faster(name):
 def induction_is_captured():
     """Samples to re-reach 95% accuracy up to 4 T0 grow more slowly than in proportion to T - T0.
 
-    Their exponent in log(T / T0) is below that of a line on these lengths. The paper reads off a
-    bound by a logarithm, with exponent 1; seeds are too few to tell that from a little more.
+    Their exponent in log(T / T0) is below that of a line on these lengths. The paper infers a
+    logarithmic bound, with exponent 1; there are too few seeds to tell that from slightly more.
     Control: samples like T^2 - T0^2.
     """
     return slower("induction")

@@ -19,7 +19,7 @@ DENSITIES = [(2, 16, 4.5), (2, 62, 4.5), (3, 16, 2.7), (3, 62, 2.7)]
 
 
 def torus(positions, r):
-    """Return which points are within r where opposite faces of the cube are glued."""
+    """Return which points are within r when opposite faces of the cube are identified."""
     gap = jnp.abs(positions[:, None] - positions[None])
     near = (jnp.minimum(gap, 2 - gap) ** 2).sum(-1) <= r**2
     return near & ~jnp.eye(len(positions), dtype=bool)
@@ -55,7 +55,7 @@ def within(d, s, boundary=True):
 
 
 def mean_degree(d, alpha, N, boundary=True):
-    """Return the N - 1 others times the chance that one is near, at the radius set through alpha.
+    """Return N - 1 times the chance that another node is near, at the radius set through alpha.
 
     The ball of radius s = r / 2 in the unit cube has the volume alpha / N.
     """
@@ -101,9 +101,10 @@ def edges(degree, over):
 def radius():
     """The radius set through the expected degree gives large graphs of that mean degree.
 
-    In the limit: balls stick out of the cube, so degrees are lower by a share that falls like the
-    radius, a quarter at T = 16 in two dimensions and 40% in three (`.cube`). Degrees that are
-    critical in infinite space are then not critical. Control: 1.2 alpha in place of the degree.
+    This holds in the limit: balls stick out of the cube, so degrees are lower by a share that falls
+    like the radius, a quarter at T = 16 in two dimensions and 40% in three (`.cube`). So degrees
+    that are critical in infinite space are not critical here. Control: 1.2 alpha in place of the
+    degree.
     """
     mean = lambda key, T: np.mean([drawn(k, T, giant).mean() for k in random.split(key, 64)])
     return rate(
@@ -143,7 +144,7 @@ def radius_in_the_cube():
     statement=r"\mathbb E[\deg] = \frac{N - 1}{N} \alpha \text{ with opposite faces glued}",
 )
 def radius_on_the_torus():
-    """Without a boundary the formula is exact, if N counts a node's others.
+    """Without a boundary the formula is exact if N counts the other nodes.
 
     Control: N counts all nodes.
     """
@@ -159,7 +160,7 @@ TLOGT = lambda T: T * math.log(T)
 SIZES = dict(at=(64, 512, 4096), replicates=32, vectorize=False, tolerance=0.05)
 
 
-SMALLEST = 64  # of the inputs whose edges are counted exactly
+SMALLEST = 64  # inputs with exact edge counts
 
 
 def mean_edges(T, degree):
@@ -185,11 +186,11 @@ def mean_edges(T, degree):
 def edges_printed():
     """If alpha is near the giant component, graphs have on the order of T log T edges.
 
-    The witness is about this constant; that no other one does is `.bound`: there are less than
-    alpha T / 2, and the degree alpha at which a giant component appears is a constant. Section 6
-    draws graphs there, then counts edges at the threshold of connectivity, where the degree is
-    log T: read so, the count is right (`.connected`). Footnote 1 (SPP is solved in O(T)) is about
-    the former. Control: T^1.5 log T.
+    The witness is for this constant; `.bound` shows that no other constant works: there are fewer
+    than alpha T / 2 edges, and the degree alpha at which a giant component appears is a constant.
+    Section 6 draws graphs there, then counts edges at the threshold of connectivity, where the
+    degree is log T: read so, the count is right (`.connected`). Footnote 1 (SPP is solved in O(T))
+    is about the former. Control: T^1.5 log T.
     """
     order = lambda T, power: T**power * jnp.log(T)
     first = mean_edges(SMALLEST, giant) / 2
@@ -209,7 +210,7 @@ def edges_printed():
     mathematics=True,
 )
 def edges_at_most():
-    """However T grows there are at most alpha / 2 edges a node, so none of order T log T.
+    """For every T there are at most alpha / 2 edges per node, so not on the order of T log T.
 
     Not in the paper. Control: 0.9 of that, which large graphs exceed.
     """
@@ -229,7 +230,7 @@ def edges_at_most():
     r"\text{ near the regime where a giant component emerges}",
 )
 def edges_giant():
-    """Where a giant component appears there are on the order of T edges.
+    """Where a giant component appears, there are on the order of T edges.
 
     Control: at the degree log T.
     """
@@ -247,7 +248,7 @@ def edges_giant():
     statement=r"\mathbb E[E(X)] = \Theta(T \log T) \text{ for } \alpha = \log T",
 )
 def edges_connected():
-    """Where the last isolated node disappears there are on the order of T log T edges, as printed.
+    """Where the last isolated node disappears, there are on the order of T log T edges, as printed.
 
     Control: at the degree of the giant component.
     """
@@ -266,7 +267,7 @@ def edges_connected():
     r"\text{ for constant } \alpha",
 )
 def isolated():
-    """At a constant degree a constant share of nodes has no edge: the two thresholds differ.
+    """At a constant degree, a constant share of nodes is isolated, so the two thresholds differ.
 
     Control: at the degree log T, where one node in T is isolated.
     """
@@ -289,8 +290,8 @@ def isolated():
 def mincut_cost():
     """The bound O(V E) on the maximum flow's time is T^2 on the tasks' graphs.
 
-    As section 6 uses it; section 7 writes O(V E) = O(T^3), which holds for any graph and is not
-    attained here. Control: at the degree log T.
+    This is the bound as used in section 6; section 7 writes O(V E) = O(T^3), which holds for any
+    graph and is not attained here. Control: at the degree log T.
     """
     work = lambda degree: lambda key, T: (T + 2) * drawn(key, T, degree).sum() / 2
     return rate(measure=work(giant), exponent=2, **SIZES, control=dict(measure=work(math.log)))

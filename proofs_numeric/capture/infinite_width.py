@@ -1,4 +1,4 @@
-"""Sections 4.1 and 4.3: what finite networks tend to as width and heads grow, eqs. (5)-(7)."""
+"""Sections 4.1 and 4.3: the limits of finite networks as width and heads grow, eqs. (5)-(7)."""
 
 import jax
 import jax.numpy as jnp
@@ -41,10 +41,11 @@ def swapped(left, right):
     mathematics=True,
 )
 def conditional_covariance():
-    """Given the tokens, the scores have exactly the product covariance, at any width.
+    """Given the tokens, the scores have exactly the product covariance at any width.
 
     S is bilinear in the weights, so its second moment is the square of its mixed derivative. With
-    d_k = 4, whose root is rational, all is polynomial in the tokens, and proved as such.
+    d_k = 4, which has a rational square root, everything is polynomial in the tokens and is proved
+    as such.
     """
     D, d_k = 5, 4
 
@@ -150,7 +151,7 @@ def head_average(A, z):
     return jnp.einsum("hac,cj,hbe,ej->ab", A, z, A, z) / (len(A) * z.shape[1])
 
 
-HEADS = inputs(A=reals("4 2 2"), z=reals("2 3"))  # four heads, whose root is rational
+HEADS = inputs(A=reals("4 2 2"), z=reals("2 3"))  # four heads, since 4 has a rational square root
 
 
 @claim(
@@ -168,8 +169,8 @@ HEADS = inputs(A=reals("4 2 2"), z=reals("2 3"))  # four heads, whose root is ra
 def printed_values():
     """Integrating the value weights out leaves the mean over heads and over the width.
 
-    It leaves the sum over the width: the right side is 1 / d_model times the left. Control: the
-    factor 1 / H left out as well.
+    In fact it leaves the sum over the width: the right side is 1 / d_model times the left. Control:
+    without the factor 1 / H as well.
     """
     return identity(
         lhs=over_values,
@@ -189,7 +190,7 @@ def printed_values():
     mathematics=True,
 )
 def repaired_values():
-    """With the factor of eq. (2) it is so, for any weights A. Control: as printed."""
+    """With the factor of eq. (2) this holds for any weights A. Control: as printed."""
     return identity(
         lhs=lambda A, z: over_values(A, z) / z.shape[1],
         rhs=head_average,
@@ -227,8 +228,8 @@ def infinite_kernels():
 def ntk_step():
     """The mean NTK of softmax transformers of width 16 is within a tenth of our kernel.
 
-    The paper asserts that the limit exists (Sec. 4.1); the recursion is ours. What is left to the
-    limit is in `.spread` and `.bias`. The control is the kernel without its score terms.
+    The paper asserts that the limit exists (Sec. 4.1); the recursion is ours. The convergence is
+    checked in `.spread` and `.bias`. The control is the kernel without its score terms.
     """
     nngp, ntk = infinite_kernels()
     return expectation(
@@ -250,9 +251,9 @@ def ntk_step():
     tier="slow",
 )
 def ntk_spread():
-    """The NTK of a network stops depending on its random weights: the spread falls as n^(-1/2).
+    """The NTK of a network concentrates: its spread over random weights falls as n^(-1/2).
 
-    Control: what would be measured if it fell as 1/n.
+    Control: the value if it fell as 1/n.
     """
 
     def spread(key, width):

@@ -1,4 +1,4 @@
-"""Sections 4.1 and 5: what kernel predictors say of training, in two stages and at finite width."""
+"""Sections 4.1 and 5: kernel predictors of training, in two stages and at finite width."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def two_stage():
 def regressed(F1, F2, F, y1, y2, towards=lambda w: w):
     """Return the prediction of two ridge regressions on the weights, |F w - y|^2 + |w - w_0|^2 / 4.
 
-    The first has w_0 = 0, the second a function of the weights that the first ended at.
+    The first has w_0 = 0, the second a function of the final weights of the first.
     """
     w = jnp.zeros(F.shape[1])
     for features, y in ((F1, y1), (F2, y2)):
@@ -106,9 +106,10 @@ def corrected(F1, F2, F, y1, y2):
     mathematics=True,
 )
 def two_stage_ridge():
-    """With a ridge it is so if the second stage is held to the first one's weights.
+    """With a ridge this holds if the second stage is regularised towards the first one's weights.
 
-    Control: held to the initial weights, as weight decay does, the second stage forgets the first.
+    Control: regularised towards the initial weights, as by weight decay, the second stage forgets
+    the first.
     """
     forgetful = lambda F1, F2, F, y1, y2: regressed(F1, F2, F, y1, y2, towards=jnp.zeros_like)
     return identity(
@@ -127,7 +128,7 @@ TIME: dict[str, Any] = dict(steps=10, learning_rate=0.3)
 
 
 def linear_training(theta, theta_test):
-    """Return what the training adds at the test inputs if the tangent kernel does not change."""
+    """Return the effect of training at the test inputs if the tangent kernel does not change."""
     left, alpha = Y, np.zeros_like(Y)
     for _ in range(TIME["steps"]):
         step = TIME["learning_rate"] / len(Y) * left
@@ -173,12 +174,12 @@ FIT = dict(at=(8, 16, 32), tolerance=0.15, replicates=8, batch=1)
     "N^(-1/2) away. N is then squared in the count, and still polylogarithmic.",
 )
 def width_rate_as_printed():
-    """One trained network is 1/N away from the predictor of the infinite NTK.
+    """One trained network is at distance 1/N from the predictor of the infinite-width NTK.
 
-    Section 5 takes this from bounds for other networks, as a suggestion. It is not so: the NTK of
-    one network differs from its mean by N^(-1/2), whatever training does, and so does the trained
-    network. The initial outputs are subtracted, which alone would add a term of order one. What is
-    fitted is the root mean square over networks. Control: what N^(-3/4) would give.
+    Section 5 suggests this from bounds for other networks. It is false: the NTK of one network
+    differs from its mean by N^(-1/2), whatever training does, and so does the trained network. The
+    initial outputs, which would add a term of order one, are subtracted. The fit is to the root
+    mean square over networks. Control: the value for N^(-3/4).
     """
     predicted = infinite_predictor()
     measure = lambda key, n: discrepancy(key, n, predicted)
@@ -192,7 +193,7 @@ def width_rate_as_printed():
     tier="slow",
 )
 def width_rate_repaired():
-    """It is N^(-1/2) away, so that N is squared in the paper's count, and still polylogarithmic.
+    """The distance is N^(-1/2), so N is squared in the paper's count, and still polylogarithmic.
 
     Control: what N^(-3/4) would give.
     """
@@ -211,8 +212,8 @@ def width_rate_repaired():
 def width_rate_tangent():
     """The distance to the predictor of a network's own NTK falls faster than N^(-1/2).
 
-    1/N is what is expected; at these widths about -0.9 is seen, which does not settle it. The
-    exponent is to be below -0.7. Control: what N^(-1/2) would give.
+    1/N is expected; at these widths the exponent is about -0.9, which does not settle it. The claim
+    is that it is below -0.7. Control: the value for N^(-1/2).
     """
     return rate(
         measure=lambda key, n: discrepancy(key, n),

@@ -31,7 +31,7 @@ def mlp(S):
 
 
 def moved_by(step, S, moved):
-    """Return the max-norm distance of what a step makes of two covariances."""
+    """Return the max-norm distance between the images of two covariances under a step."""
     before, after = jax.vmap(step)(jnp.stack([S, moved]))
     return size(after - before)
 
@@ -53,10 +53,10 @@ SEARCH = dict(over=TWO, starts=8, steps=40, batch=16, floor=1e-9)
     assumptions=[r"\|\Sigma'\|_\infty \le M", r"\|\Delta\|_\infty \le M"],
 )
 def attention_lipschitz():
-    """An attention step moves a covariance by at most 1 + 30 M^2 times what moved its input.
+    """An attention step moves a covariance by at most 1 + 30 M^2 times the change of its input.
 
     At T = 2, over 128 Sobol draws of the scores. Nearly tight for small M, where attention only
-    averages: the control says that 1 alone is too small.
+    averages; the control says that 1 alone is too small.
     """
     return inequality(
         lhs=lambda S, moved: moved_by(attend, S, moved),
@@ -115,8 +115,8 @@ def depth():
     """An error in the first covariance grows at most geometrically with depth, here two blocks.
 
     erf, for which the MLP has a Lipschitz constant; the ReLU MLP has none, see `E2`. An erf block
-    moves covariances up by 4 / pi at most, so M is that of the last layer or the first. Within a
-    factor of three for small covariances. Control: L_mlp left out.
+    scales covariances up by at most 4 / pi, so M is that of the last layer or the first. Tight
+    within a factor of three for small covariances. Control: without L_mlp.
     """
     block = lambda S: mlp(attend(S))
     network = lambda S: block(block(S))
@@ -136,7 +136,7 @@ def depth():
     )
 
 
-# What appendix E leaves out: that there are T^2 entries, and layer norms.
+# What appendix E leaves out: the number of entries, T^2, and layer norms.
 
 
 def positioned(T):
@@ -148,7 +148,7 @@ def positioned(T):
 def largest_error(key, logT):
     """Return the largest entry of the difference of two kernels of T tokens, 8 draws each.
 
-    The mean of 4 such, T = 2^logT.
+    It is the mean of 4 such errors, with T = 2^logT.
     """
     F = positioned(2**logT)
     S, r = jnp.einsum("iar,jbr->iajb", F, F), F.shape[-1]
@@ -174,9 +174,9 @@ ENTRIES = dict(at=(2, 4, 7), tolerance=0.05, replicates=12, batch=1)
 def draws_for_all_entries():
     """The error in max norm, which appendix E carries from layer to layer, is bounded in T.
 
-    It grows like the root of log T for tokens with a feature and a position: given U, what a
-    token attends to depends on a score of its position alone, so T entries have errors of their
-    own. Fitted against log T. Control: what a law of log T would give.
+    It grows like the root of log T for tokens with a feature and a position: given U, the attention
+    of a token depends on a score of its own position, so T entries have independent errors. Fitted
+    against log T. Control: the value for growth like log T.
     """
     return rate(measure=largest_error, at_most=0.0, **ENTRIES, control=alternative(1.0))
 
@@ -232,11 +232,10 @@ LAYER = dict(at=(8, 16, 32), at_most=0.0, replicates=8, batch=1)
     "recursion; with it the constant grows like T. Without it M is bounded all the same.",
 )
 def layer_norm_step():
-    """Attention and a layer norm magnify a perturbation of Sigma' by a factor that T does not set.
+    """Attention and a layer norm magnify a perturbation of Sigma' by a factor independent of T.
 
     For T orthogonal tokens attention averages variances down to order 1 / T; the norm divides by
-    them, and so magnifies by T what attention passes on unchanged. Control: what T^(1/2) would
-    give.
+    them, and so magnifies by T what attention passes on unchanged. Control: the value for T^(1/2).
     """
     return rate(measure=magnified(True), **LAYER, control=alternative(0.5))
 
@@ -248,7 +247,7 @@ def layer_norm_step():
     r"= O(1) \text{ in } T",
 )
 def no_layer_norm_step():
-    """Without the norm the same perturbation is passed on as it is. Control: with it."""
+    """Without the norm the same perturbation is passed on unchanged. Control: with the norm."""
     return rate(measure=magnified(False), **LAYER, control=dict(measure=magnified(True)))
 
 
@@ -260,7 +259,7 @@ def no_layer_norm_step():
     repairs="capture.E3.layer_norm",
 )
 def attention_keeps_M():
-    """M needs no layer norm: attention averages, so no entry becomes larger. Control: 0.9 of it.
+    """A bounded M needs no layer norm: attention averages, so no entry grows. Control: 0.9 of it.
 
     What the MLP adds is a factor for each layer, whatever T is.
     """

@@ -19,7 +19,7 @@ FUNCTIONS = {
 }
 
 REACH = 9.0
-"""Standard deviations that are integrated over; what lies beyond weighs 1e-18."""
+"""The range of integration in standard deviations; the mass beyond is 1e-18."""
 
 
 def dual(name):
@@ -92,7 +92,7 @@ TOKENS = lambda *names: inputs(S=psd(4, bound=2), **SETTING, name=names).map(
     "what follows uses it rightly.",
 )
 def printed_mlp_step():
-    """The MLP's covariance is the dual activation at k, whose three entries are as printed.
+    """The MLP's covariance is the dual activation at k, with its three entries as printed.
 
     False: z_a(X1) has the variance Sigma_aa(X1, X1) and z_b(X2) has Sigma_bb(X2, X2); the printed
     diagonal is a covariance of two inputs, and need not be positive. For independent inputs it is
@@ -139,8 +139,8 @@ WIDTH = inputs(h=reals("2 D"), sigma_w=reals(), sigma_b=reals(), D=(1, 4))
 def printed_scale():
     """The mean inner product of two outputs is the dual activation's value.
 
-    It is d_model times that: the inner product sums over units. At d_model = 1 it is true.
-    Control: without the bias.
+    In fact it is d_model times that, since the inner product sums over units. At d_model = 1 it is
+    true. Control: without the bias.
     """
     return identity(
         lhs=second_moment,
@@ -159,7 +159,7 @@ def printed_scale():
     mathematics=True,
 )
 def repaired_scale():
-    """With the factor of eq. (2) it is. Control: as printed."""
+    """With the factor of eq. (2) this holds. Control: as printed."""
     return identity(
         lhs=lambda h, sigma_w, sigma_b: second_moment(h, sigma_w, sigma_b) / h.shape[1],
         rhs=per_unit,
@@ -191,14 +191,14 @@ def with_diagonal(R, S):
     r"\Sigma \text{ only}",
     expect="refuted",
     falls="wording",
-    consequence="An entry beside the diagonal needs itself as well as two diagonal ones; the step "
+    consequence="An off-diagonal entry needs itself and two diagonal ones; the step "
     "is elementwise all the same and costs T^2 operations.",
 )
 def only_the_diagonal():
     """Two covariances with the same diagonal have the same image under the MLP.
 
-    False: k_ab = Sigma_ab enters, as A.3 itself writes. Only the diagonal of the image needs no
-    more than the diagonal. Control: the image of another diagonal.
+    False: k_ab = Sigma_ab enters, as A.3 itself writes. Only the diagonal of the image is
+    determined by the diagonal. Control: the image of another diagonal.
     """
     return identity(
         lhs=propagated,
@@ -257,7 +257,7 @@ def halved_k(S):
 def repaired_mlp_step():
     """The MLP's covariance is the dual activation at the covariance of z_a(X1) and z_b(X2).
 
-    Closed forms of ReLU and GeLU against quadrature that knows of the kink.
+    Closed forms for ReLU and GeLU against quadrature that splits at the kink.
     """
     return against_quadrature("relu", "gelu")
 
@@ -283,7 +283,7 @@ def smooth_mlp_step():
 def tangents_mlp_step():
     """One hidden layer of neural-tangents has the same kernel: ReLU, erf, cos and GeLU.
 
-    Control: the bias left out.
+    Control: without the bias.
     """
     from theorykit.kernels.tangents import stax
 
@@ -348,7 +348,7 @@ def slope(name, k11, k12, k22):
 def spread(variance):
     """Return the domain of (k11, k12, k22) with variances variance(x), x from 0 to 1.
 
-    The boundary, where derivatives are limits, is left out by a millionth.
+    It stays a millionth away from the boundary, where derivatives are limits.
     """
     entries = lambda v, c: dict(k11=v[0], k12=c * jnp.sqrt(v[0] * v[1]), k22=v[1])
     return inputs(x=interval(1e-6, 1, "2"), c=interval(-1 + 1e-6, 1 - 1e-6)).map(
@@ -357,7 +357,7 @@ def spread(variance):
 
 
 def relu_constant(ratio):
-    """Return ReLU's Lipschitz constant on variances whose square roots differ by at most a ratio.
+    """Return ReLU's Lipschitz constant for standard deviations with a ratio of at most `ratio`.
 
     The derivatives are (pi - t) / 2 pi in k12 and sin(t) sqrt(k22 / k11) / 4 pi in k11, t the
     angle. Their sum is largest where the variances differ most, at cos(t) = 2 / (r + 1 / r).
@@ -442,7 +442,7 @@ def relu_lipschitz_repaired():
 def relu_modulus():
     """At zero variance ReLU's dual moves like the square root of the perturbation.
 
-    So an error e of the kernel can become sqrt(e) in one layer. Control: a power of three quarters.
+    So an error e of the kernel can become sqrt(e) in one layer. Control: the power 3/4.
     """
     step = lambda n: moved("relu", variances(1 / n, 1.0), variances(0.0, 1.0))
     return rate(
@@ -464,8 +464,8 @@ def relu_modulus():
 def gelu_lipschitz():
     """GeLU's dual is uniformly Lipschitz in the entries of a bounded covariance.
 
-    True with L(M) = 1.275 + sqrt(M) / pi, derived here and not the best; zero variance does no
-    harm, since GeLU has a bounded second derivative. Tried at M = 16, through the derivatives:
+    True with L(M) = 1.275 + sqrt(M) / pi, which is derived here and not optimal; zero variance is
+    harmless, since GeLU has a bounded second derivative. Tried at M = 16, through the derivatives:
     the set is convex. Control: L = 1/2.
     """
     return inequality(
@@ -484,7 +484,7 @@ def gelu_lipschitz():
     r"\quad \phi = \mathrm{GeLU}",
 )
 def gelu_growth():
-    """The bound M cannot be dropped: GeLU's Lipschitz constant grows like its root.
+    """The bound M is needed: GeLU's Lipschitz constant grows like its square root.
 
     At k11 -> 0 and k22 = M the derivative tends to sqrt(M) / 2 pi. Control: the fourth root.
     """

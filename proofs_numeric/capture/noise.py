@@ -1,4 +1,4 @@
-"""Section 4.4: the error of a kernel, and of a predictor, that are Monte-Carlo averages."""
+"""Section 4.4: the error of kernels and predictors that are Monte-Carlo averages."""
 
 import jax
 import jax.numpy as jnp
@@ -53,8 +53,8 @@ def noise_in_draws():
 def noise_in_length():
     """The spread of one draw of a kernel entry does not grow with the number of tokens.
 
-    For random tokens it falls, since attention averages more of them; in no case can it exceed
-    max |Sigma'| = 1. Control: the entry without attention's normalisation, which grows like T.
+    For random tokens it falls, since attention averages more of them; it can never exceed max
+    |Sigma'| = 1. Control: the entry without attention's normalisation, which grows like T.
     """
 
     def spread(key, T):
@@ -71,7 +71,7 @@ def noise_in_length():
 
 
 def opposed(P):
-    """Return the factors of X* and P inputs alike, the two tokens of each opposite, normalised."""
+    """Return the factors of X* and P identical inputs with two opposite normalised tokens each."""
     first = np.array([1.0, 0.0]) + 0.1 * np.random.default_rng(0).standard_normal((P + 1, 2))
     return unit(np.stack([first, -first], 1))
 
@@ -79,7 +79,7 @@ def opposed(P):
 def estimate(key, F, N, shared):
     """Return sum_nu K(X*, X_nu) over the inputs of these factors, K averaged over N draws.
 
-    X* comes first. Draws are taken for every nu apart, or `shared`.
+    X* comes first. Draws are separate for every nu, or `shared`.
     """
     P, _, r = np.shape(F[1:])
     U = normal(key, (1 if shared else P, N, r, r))
@@ -123,8 +123,8 @@ FIT = dict(at=(4, 16, 64), tolerance=0.15, replicates=12, batch=1)
 def predictor_noise():
     """The noise of the predictor grows as the square root of the number of training inputs.
 
-    True for the paper's sampler, which draws the scores of each pair apart (App. D), and only
-    because those errors are independent. Control: one set of draws for all pairs.
+    True for the paper's sampler, which draws the scores of each pair separately (App. D), and only
+    because the errors are then independent. Control: one set of draws for all pairs.
     """
     return rate(
         measure=noise(itself, few),
@@ -143,8 +143,9 @@ def predictor_noise():
 def predictor_noise_shared():
     """With shared draws, which save a factor P of the cost, the noise grows like P.
 
-    Not in the paper, whose draws are for each pair apart: for coefficients of one sign errors then
-    add up instead of averaging out, and N must grow like P^2. Control: draws for each pair apart.
+    This is not in the paper, where each pair has its own draws. For coefficients of one sign,
+    errors add up instead of averaging out, and N must grow like P^2. Control: separate draws for
+    each pair.
     """
     return rate(
         measure=noise(itself, few, shared=True, inputs=opposed),
@@ -162,7 +163,7 @@ def predictor_noise_shared():
 def predictor_noise_in_draws():
     """The noise of the predictor falls as the square root of the number of draws.
 
-    Control: what would be measured if it fell as the fourth root.
+    Control: the value if it fell as the fourth root.
     """
     return rate(
         measure=noise(few, itself),
@@ -179,11 +180,11 @@ def predictor_noise_in_draws():
     r"\ \Rightarrow\ |f^{\mathrm{MC}} - f| = O(1)",
     expect="refuted",
     falls="statement",
-    consequence="Coefficients as large as the root of P need a factor P more draws, not its root; "
+    consequence="Coefficients as large as sqrt(P) need a factor of P more draws, not sqrt(P); "
     "the class O(T^(3 + epsilon)) stands, since P = O(log T).",
 )
 def printed_footnote():
-    """A factor of the root of P in the number of draws makes up for coefficients of that size.
+    """A factor of sqrt(P) in the number of draws makes up for coefficients of size sqrt(P).
 
     It does not: the noise is sqrt(P) sqrt(P / N) = P / sqrt(N), so at N = P^(3/2) it grows like
     P^(1/4). All coefficients are sqrt(P) here. Control: N = P, without the factor.
@@ -198,15 +199,15 @@ def printed_footnote():
     r"\ \Rightarrow\ |f^{\mathrm{MC}} - f| = O(1)",
 )
 def repaired_footnote():
-    """A factor P does. Control: its root, as printed."""
+    """A factor of P does. Control: sqrt(P), as printed."""
     return scaled(2.0, other=1.5)
 
 
 def scaled(power, other):
     """Return the check that noise stays bounded with alpha = sqrt(P), N = P^power.
 
-    Its variance is exact, as draws are independent. Control: what `other` in place of the power
-    would give.
+    Its variance is exact, as draws are independent. Control: the value with `other` in place of the
+    power.
     """
     spread = lambda P: float(P * exactly(opposed(P))[1].sum() / P**power) ** 0.5
     return rate(measure=spread, at=(4, 16, 64), at_most=0.0, control=alternative(1 - other / 2))
@@ -221,10 +222,10 @@ def scaled(power, other):
     repairs="capture.4.1.footnote4",
 )
 def ridge_footnote():
-    """Ridge regression needs no more draws: its coefficients cannot all be as large as that.
+    """Ridge regression needs no more draws, since its coefficients cannot all be that large.
 
-    Not in the paper. With draws for each pair apart the variance of the noise is a multiple of
-    the sum of alpha^2 / N, so P / (kappa^2 N) at most. Control: nine tenths of it.
+    This is not in the paper. With separate draws for each pair, the variance of the noise is a
+    multiple of the sum of alpha^2 / N, so at most P / (kappa^2 N). Control: nine tenths of it.
     """
     alpha = lambda K, y, kappa: ridge_predictor(K, y, K, ridge=kappa).alpha
     most = lambda y, kappa: len(y) * (y**2).max() / kappa**2
@@ -257,7 +258,7 @@ def tail():
     deviations. Control: c three times as large.
     """
     P, N = 16, 16
-    F = opposed(P)  # a draw is far from even: its values are spread over most of [0, 1]
+    F = opposed(P)  # attention in a draw is far from uniform: values spread over most of [0, 1]
     means, variances = exactly(F)
     delta = np.array([9.0, 12.0, 15.0, 18.0]) * variances.max() ** 0.5
 

@@ -23,7 +23,8 @@ def gauss(dimension, points):
 def representatives(C, points):
     """Return scores (s1, s2), nodes of N(0, C) up to shifts of s1 and of s2, and their weights.
 
-    A softmax sees differences only: subtracting each last score leaves 2 (T - 1) dimensions.
+    A softmax depends on differences only, so subtracting the last scores leaves 2 (T - 1)
+    dimensions.
     """
     T = len(C) // 2
     shift = jnp.eye(T)[:-1] - jnp.eye(T)[-1]
@@ -121,7 +122,7 @@ def printed_row_covariance():
     mathematics=True,
 )
 def repaired_row_covariance():
-    """The covariance of the two score rows has each block's own pair of query tokens as factor.
+    """Each block of the covariance of the two score rows has its own query tokens as factor.
 
     Both sides are polynomials in the factor F of the tokens' covariance F F^T.
     """
@@ -155,7 +156,7 @@ def rows_of_a_draw(F):
 def delta_C():
     """A perturbed covariance moves the covariance of the scores by at most this much.
 
-    Tight: equal entries everywhere. It makes no difference which of the two forms of C is meant.
+    Tight for equal entries. It makes no difference which of the two forms of C is meant.
     """
     change = lambda S, dS: row_covariance(S + dS, 0, -1) - row_covariance(S, 0, -1)
     return inequality(
@@ -180,8 +181,8 @@ def price():
     """The derivative of a Gaussian mean along a path of covariances is half a mean Hessian.
 
     Left: the quadrature for E[f] under N(0, C + t dC), differentiated in t by autodiff, at the
-    middle of the path. Right: quadrature of the Hessian. Both converge to rounding in the number
-    of nodes while the scores stay of size one. Control: the factor one half left out.
+    middle of the path. Right: quadrature of the Hessian. Both converge to rounding in the number of
+    nodes while the scores stay of size one. Control: without the factor one half.
     """
     points = 6
     middle = lambda C, dC: C + dC / 2
@@ -211,8 +212,8 @@ def price():
 def measure():
     """The effect of a perturbed measure is at most half its size times the largest Hessian sum.
 
-    Tried in a stronger form: the supremum is taken over the nodes at the middle of the path
-    only. Control: an eighth in place of one half.
+    A stronger form is tried: the supremum is only over the nodes at the middle of the path.
+    Control: an eighth in place of one half.
     """
     ends = lambda C, dC, V: path(C, dC, V, 6)(1.0) - path(C, dC, V, 6)(0.0)
     return inequality(

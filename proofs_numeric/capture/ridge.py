@@ -9,7 +9,7 @@ from theorykit.checks.domains import inputs, interval, psd, reals
 norm = jnp.linalg.norm
 spectrum = jnp.linalg.eigvalsh
 
-# K and kappa may be scaled together; at smaller kappa / K the inverse is all rounding.
+# K and kappa may be scaled together; for smaller kappa / K the inverse is mostly rounding error.
 RIDGE = interval(0.05, 20)
 POINTS = inputs(K=psd("P"), kappa=RIDGE, P=(2,))
 # The Gram matrix of P training points and of the test point, which comes last.
@@ -60,7 +60,7 @@ def rkhs_norm(K, alpha):
     mathematics=True,
 )
 def inverse_entries():
-    """No entry of the regularised inverse exceeds its spectral norm, nor that the inverse ridge.
+    """No entry of the regularised inverse exceeds its spectral norm, which is at most 1 / ridge.
 
     Tight: with K = 0 all three are equal.
     """
@@ -170,8 +170,8 @@ def ridge_predictor():
 def posterior():
     """`theorykit.kernels.gp_posterior` has the printed mean and variance.
 
-    The right side has neither K nor its inverse: weights have the posterior precision
-    I + Phi' Phi / kappa. Control: the prior's variance.
+    The right side uses neither K nor its inverse: the weights have posterior precision I + Phi' Phi
+    / kappa. Control: the prior's variance.
     """
 
     def shipped(Phi, F, y, kappa):

@@ -1,4 +1,4 @@
-"""Programs held against acceptors and tasks, many strings at a time."""
+"""Programs compared with acceptors and tasks, many strings at a time."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from theorykit.subjects import crasp
 
 
 def long_words(language, count, size):
-    """Return `count` random words of the language of length up to `size`, and as many near them.
+    """Return `count` random words of the language of length up to `size`, and as many mutations.
 
     Near: two symbols exchanged or one replaced, tried again where that is in the language too.
     """

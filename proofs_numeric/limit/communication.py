@@ -1,4 +1,4 @@
-"""Theorem 12 (19), Corollary 13 (20), appendix B.3: what Alice has to tell Bob.
+"""Theorem 12 (19), Corollary 13 (20), appendix B.3: the bits that Alice must send.
 
 As printed the theorem fails, in two ways that its proof passes over. Averages of averages have
 denominators of order exp(N), so that exact sums need more than O(log N) bits; and logits that are
@@ -138,7 +138,7 @@ def activations():
     "limit.12.communication.repaired.",
 )
 def precision():
-    """The denominator of the second layer's average has a number of bits that is linear in N.
+    """The number of bits of the denominator of the second layer's average is linear in N.
 
     Attention weights have O(log N) bits, but their sums with values of other denominators do not.
     Control: half that exponent.
@@ -374,7 +374,7 @@ def exchanges(name, sizes=(8, 16, 32)):
 
 
 most = lambda N, sent: sent * (2 * int(math.log2(2 * N)) + 1)
-"""What so many integers up to 2 N take in Elias's gamma code."""
+"""The bits that this many integers up to 2 N take in Elias's gamma code."""
 
 
 @claim(

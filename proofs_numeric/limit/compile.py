@@ -118,7 +118,7 @@ def theorem_long():
 
 
 def shipped(names, most):
-    """Return the construction over programs, on up to so many strings and to length 12."""
+    """Return the construction over programs, on up to `most` strings and to length 12."""
 
     def build(name, change=lambda text: text):
         p = crasp.load(name)
@@ -358,7 +358,7 @@ def sos():
     r"\frac{\#[j \le i]\, \neg P(j)}{i + 1}",
 )
 def sos_repaired():
-    """What is counted is masked at `$` anew: compiled countings of negations are right.
+    """Every counted Boolean is masked at `$`, so compiled countings of negations are right.
 
     Members are words up to length 5. Control: with `$` counted too.
     """

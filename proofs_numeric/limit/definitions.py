@@ -104,11 +104,11 @@ def runs(key=True):
     r"y_i' = Y_i + B \psi(A Y_i + b)",
 )
 def transformer():
-    """The shipped transformer in exact arithmetic is the definition, fraction by fraction.
+    """The shipped transformer in exact arithmetic agrees with the definition, fraction by fraction.
 
-    Logits and exponentials are rounded to p bits: as they are, and with the largest logit
-    subtracted first (`limit.transformer.denominator`). Where all round to zero both say so.
-    Control: eq. (2) as printed, with y_i for the key too.
+    Logits and exponentials are rounded to p bits, with and without subtracting the largest logit
+    first (`limit.transformer.denominator`). Where all weights round to zero, both say so. Control:
+    eq. (2) as printed, with y_i for the key too.
     """
     cases = [
         (seed, "abba"[: seed % 5], seed % 3, shift) for seed in range(12) for shift in (False, True)
@@ -152,7 +152,7 @@ PRODUCTS = list(itertools.product(itertools.product((0, 1), repeat=2), repeat=2)
 
 
 def same_logits(form):
-    """Return the predicate: a matrix K^T Q and phi(j, i) = form(p, K^T Q, j, i) do the same.
+    """Return the predicate: a matrix K^T Q and phi(j, i) = form(p, K^T Q, j, i) are equivalent.
 
     Encodings p alternate between two unit vectors; the value is whether the symbol is a.
     """
@@ -275,7 +275,7 @@ def denominator():
 def denominator_repaired():
     """With the largest logit subtracted first, one weight is 1.
 
-    So the quantitative paper has it (its section 3.2), and so has `Transformer(shift=True)`.
+    The quantitative paper does this (its section 3.2), and so does `Transformer(shift=True)`.
     Members are p, -a and |x|. Control: not subtracted.
     """
     return exhaustive(
@@ -335,7 +335,7 @@ def limit_transformer():
     expect="refuted",
     falls="wording",
     consequence="The order of two arguments: with the key first, as in eq. (6), locality bounds "
-    "what is counted.",
+    "the counts.",
 )
 def order():
     """Definition 3 as printed puts no bound on what Definition 8's counting with psi can see.
@@ -393,7 +393,7 @@ SPECIFIED = ["L(i) := i % 2 = 0", "L(i) := i % 3 = 2", "L(i) := (#[j <= i, j = i
 
 
 def specify(last, reach):
-    """Return the build: whether so many of the positional parameters do all that all of them do."""
+    """Return the build: whether these positional parameters suffice in place of all of them."""
 
     def build(text):
         t = crasp.compile(crasp.parse(f"alphabet: a b\n{text}")).transformer
@@ -414,7 +414,7 @@ def specify(last, reach):
     consequence="Two indices: it takes p_Delta and phi(1, 1 + tau) too; there are finitely many.",
 )
 def parameters():
-    """They leave out p_Delta and phi(1, 1 + tau), which is at the distance of tau.
+    """They leave out p_Delta and phi(1, 1 + tau), which is for the distance tau.
 
     Compiled programs without these accept other strings. Control: one less of each.
     """
@@ -433,7 +433,7 @@ def parameters():
     r"\text{ specify all positional parameters}",
 )
 def parameters_repaired():
-    """With p_Delta and phi(1, 1 + tau) they do. Control: as printed."""
+    """With p_Delta and phi(1, 1 + tau) they specify all. Control: as printed."""
     return construction(
         build=specify(0, 1), has=bool, cases=SPECIFIED, control=dict(build=specify(-1, 0))
     )

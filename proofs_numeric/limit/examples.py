@@ -77,8 +77,8 @@ SIZES = (64, 128, 256)
 def induction_printed():
     """With a phi of 1 the error does not vanish: late positions see half of the symbol before.
 
-    exp(log n) = n on one position stands against up to n - 1 others with 1 each, so that bigrams
-    do not count alike. Control: O(1/n^2).
+    exp(log n) = n on one position competes with up to n - 1 others with weight 1 each, so bigrams
+    do not count equally. Control: O(1/n^2).
     """
     return rate(measure=induction_error(1.0), at=SIZES, at_most=-0.9, control=dict(at_most=-1.9))
 
@@ -90,7 +90,7 @@ def induction_printed():
     r"O(1/n)",
 )
 def induction_repaired():
-    """With a phi of 2 it does, at this rate. Control: with a phi of 1."""
+    """With phi = 2 it vanishes, at this rate. Control: with phi = 1."""
     return rate(
         measure=induction_error(2.0),
         at=SIZES,
@@ -106,7 +106,7 @@ def induction_repaired():
     r"|T(x)_{i,\sigma} - f(x)_{i,\sigma}| = O(1/n)",
 )
 def induction_threshold():
-    """The printed phi is enough where an MLP asks which symbol has half of the attention.
+    """The printed phi is enough if an MLP detects which symbol has half of the attention.
 
     Control: without the MLP.
     """
@@ -141,7 +141,7 @@ def separates(pair, ones):
     mathematics=True,
 )
 def uncountable():
-    """Any two F_alpha differ, at the latest on 1 / (beta - alpha) ones and some zeros.
+    """F_alpha and F_beta differ on a string with at most 1 / (beta - alpha) ones and some zeros.
 
     Control: half as many.
     """

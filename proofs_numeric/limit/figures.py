@@ -1,6 +1,6 @@
-"""Figure 1, G.2 and G.6: who generalises to longer inputs, at the size of a laptop.
+"""Figure 1, G.2 and G.6: which tasks generalise to longer inputs, at laptop size.
 
-`theorykit experiment limit NAME` runs the same and draws it; the small plans are in
+`theorykit experiment limit NAME` runs the same and plots it; the small plans are in
 `theorykit.experiments.limit`.
 """
 
@@ -25,7 +25,7 @@ def setting(key):
 def last_bin(plan, at, learned):
     """Return the accuracy in the last bin, of each seed with at least `learned` in the first.
 
-    The paper, too, takes the runs that succeeded; here those that almost did as well.
+    The paper also takes the runs that succeeded; here those that almost did are included.
     """
     from theorykit.experiments import limit
 
@@ -45,7 +45,7 @@ def beyond(plan, name, positions, seeds=4, learned=0.95):
     return measure
 
 
-# About half of the seeds learn parity at all, so that it takes more of them.
+# Only about half of the seeds learn parity, so more are needed.
 PARITY = beyond("algorithmic_plan", "parity", "APE", seeds=8, learned=0.9)
 
 
@@ -71,8 +71,8 @@ def gain(plan, name):
 def algorithmic():
     """Binary majority, trained to length 50 without positions, is right at three times that.
 
-    The task of the figure that minutes suffice for; at least 0.9 of the examples. Control:
-    parity.
+    This is the task of the figure that takes minutes; at least 0.9 of the examples are right.
+    Control: parity.
     """
     return experiment(
         measure=beyond("algorithmic_plan", "bin_majority", "NoPE"),
@@ -91,8 +91,8 @@ def algorithmic():
 def parity():
     """Parity, trained to length 8 with positions, fails at up to three times that.
 
-    On more than a tenth of the examples, where it is right on nine tenths of those up to length 8;
-    guessing fails on half. Control: binary majority.
+    It fails on more than a tenth of the examples, while it is right on nine tenths of those up to
+    length 8; guessing fails on half. Control: binary majority.
     """
     return experiment(
         measure=PARITY,
@@ -159,7 +159,7 @@ def log_errors(name, widths):
     tier="slow",
 )
 def local_fit():
-    """Products fitted to the predecessor at 50 positions are less wrong at 150 if they are wide.
+    """Products fitted to the predecessor at 50 positions have a smaller error at 150 if wide.
 
     By a factor of e^2 and more, after 2,000 steps of the paper's 15,000. Control: a periodic
     function.
@@ -179,7 +179,7 @@ def local_fit():
     tier="slow",
 )
 def periodic_fit():
-    """Products fitted to a periodic function are less wrong at 150 if they are narrow.
+    """Products fitted to a periodic function have a smaller error at 150 if narrow.
 
     Control: the predecessor.
     """

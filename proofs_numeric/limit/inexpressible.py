@@ -44,7 +44,7 @@ def inexpressible(language, cases, **options):
 
 
 def varies(found):
-    """Whether the program is not constant on some short strings: one that is errs soon."""
+    """Whether the program is not constant on some short strings; a constant one errs soon."""
     p, _ = found
     letters = [a for a in p.alphabet if a != "e"]
     strings = [*words(letters, *range(3)), letters[0] * 3, letters[-1] * 4]
@@ -59,7 +59,7 @@ def varies(found):
 def parity():
     """Every one of 150 random programs errs on some (b^s a b^(s-1))^n, and the refuter says which.
 
-    That none exists rests on the proof. Control: two symbols are always enough.
+    That no program exists rests on the proof. Control: two symbols are always enough.
     """
     return construction(**inexpressible("parity", 150))
 
@@ -83,7 +83,7 @@ def parity_many():
 def aa_star():
     """Every one of 300 random programs without positions errs on some a^n.
 
-    That none exists rests on the proof. Control: the empty string is always enough.
+    That no program exists rests on the proof. Control: the empty string is always enough.
     """
     parts = inexpressible("aa*", 300, periodic=False, local=False)
     empty = lambda found: found[1].string == ()
@@ -149,8 +149,8 @@ def reduction():
 def eventually_constant():
     """The computed threshold is exact: constant from there on, and another verdict just before.
 
-    100 random programs without positions over one symbol, looked at for 40 strings beyond.
-    Control: one less.
+    100 random programs without positions over one symbol, checked on 40 more strings. Control: one
+    less.
     """
 
     def build(seed):
@@ -178,7 +178,7 @@ def eventually_constant():
     statement=r"P(x u^m z) = P(x u^n z) \text{ for all } m \ge n,\ M \mid |u|",
 )
 def pumping():
-    """So it is for any word u whose length is a multiple of the moduli, and with local relations.
+    """The same holds for any word u with length a multiple of the moduli, and local relations.
 
     Not in the paper; PARITY and Sigma* b e* are refuted through it. Control: one less.
     """

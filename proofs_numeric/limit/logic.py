@@ -55,7 +55,7 @@ PLACES = [(n, i) for n in range(1, 7) for i in range(1, n + 1)]
     statement=r"\mathrm{fst}(i) := \widehat{Maj}\, j \langle j \le i, \top \rangle",
     expect="refuted",
     falls="proof",
-    consequence="The formula for the first position has to be another one; the proposition stands.",
+    consequence="The formula for the first position must be replaced; the proposition stands.",
     mathematics=True,
 )
 def fst():
@@ -86,7 +86,7 @@ WORDS = words("ab", *range(1, 6))
     statement=r"\mathrm{fst}(i) := \neg \exists j: j < i",
 )
 def fst_repaired():
-    """The first position has none before it: so constants are written in sentences of programs.
+    """The first position has none before it; this is how sentences of programs express constants.
 
     The sentence for an a at a position to which one symbol is counted says that the word begins
     with a. Words up to length 5. Control: two symbols.
@@ -141,7 +141,7 @@ def shift():
 def shift_repaired():
     """The two variables take turns: the sentence for an a two before the end, up to length 5.
 
-    And for two places with an a two before. Control: only one step.
+    Also at two positions with an a two before. Control: only one step.
     """
     back = lambda d: "C(i) := #[j <= i, j = i - " + str(d) + "] Q_a(j)\nL(i) := "
     right = lambda word: (word[-3:-2] == "a", word[:-2].count("a") == 2)
@@ -187,7 +187,7 @@ def decides(member):
     r"\widehat{Maj}\, j \langle \hat P_k(j), \dots, \top, \dots \rangle",
     expect="refuted",
     falls="proof",
-    consequence="What is counted has to be kept to j <= i; with that the proposition stands.",
+    consequence="Counting must be restricted to j <= i; with that the proposition stands.",
     mathematics=True,
 )
 def counting():
@@ -209,7 +209,7 @@ def counting():
     r"\widehat{Maj}\, j \langle j \le i \land \hat P_k(j), \dots, \top, \dots \rangle",
 )
 def counting_repaired():
-    """With j <= i in what is counted, sentences of sums hold at positions before the end too.
+    """With j <= i in the counting, sentences of sums are also right at positions before the end.
 
     The sentence for 2 A - 3 B + 1 > 0 at two positions, A and B counts, on words up to length 5.
     Control: counts in the whole word, as printed.

@@ -33,10 +33,10 @@ SEQUENCES = [
     mathematics=True,
 )
 def training():
-    """What the proof builds is a training length, and at n_k it is k.
+    """The construction in the proof is a training length, and at n_k it is k.
 
-    n_k > k is asked for k >= 1: the proof starts with n_0 = 0. The rest of the proof is about
-    minimisers of R and is not computed. Control: t(n) < n.
+    n_k > k is required for k >= 1, since the proof starts with n_0 = 0. The rest of the proof is
+    about minimisers of R and is not computed. Control: t(n) < n.
     """
     grows = lambda s: all(training_length(s, n) <= training_length(s, n + 1) for n in range(s[-1]))
     right = lambda s, less: (
@@ -67,7 +67,7 @@ def by_halves(n, exchanged, marked=False):
     place, marks = unit[9:-2], unit[-2:]
     E = np.concatenate([unit[:1], own])
     j = np.arange(1, n + 1)
-    back = lambda far: np.eye(n, k=far)  # keys down, queries across
+    back = lambda far: np.eye(n, k=far)  # keys along rows, queries along columns
     W1 = np.where(j <= 3 * n / 4, back(1), back(2))
     W2 = np.where(j <= n / 4, back(2), back(1))
     copies = tuple(

@@ -45,7 +45,7 @@ def sheared(t, seed, values=True):
 def products():
     """Parameters changed so that all products stay give the same outputs, exactly.
 
-    With the biases and the activation functions, which are no products. Control: V left as it was.
+    Biases and activation functions, which are not products, are kept. Control: V unchanged.
     """
 
     def build(seed, values=True):
@@ -67,13 +67,13 @@ def products():
     statement=r"\text{the products specify the computation uniquely}",
     expect="refuted",
     falls="wording",
-    consequence="Biases and activation functions have to be given beside the products; nothing "
+    consequence="Biases and activation functions must be given besides the products; nothing "
     "in the proofs changes.",
 )
 def biases():
     """Biases b_l occur in no product function, and outputs depend on them.
 
-    Control: biases as they are, and another unembedding, which does occur.
+    Control: the same biases, and another unembedding, which does occur in products.
     """
 
     def build(seed, bias=1.0, scale=1.0):
@@ -91,7 +91,7 @@ def biases():
 
 
 def sizes(L=1, H=1, N=2, symbols=2, d=2):
-    """Return a transformer of these sizes, all of whose columns of B and rows of A count."""
+    """Return a transformer of these sizes, with all columns of B and rows of A nonzero."""
     ones = lambda *shape: np.ones(shape)
     head = limit.Head(ones(d, d), ones(d, d), ones(d, d))
     layer = limit.Layer((head,) * H, ones(d, d), ones(d, d), ones(d), ones(d) > 0)
@@ -100,7 +100,7 @@ def sizes(L=1, H=1, N=2, symbols=2, d=2):
 
 
 def number_of_products(t, hidden):
-    """Return how many product functions there are, with or without the vectors of MLPs."""
+    """Return the number of product functions, with or without the vectors of MLPs."""
     m = len(t.layers[0].b) * t.depth if hidden else 0
     outgoing, incoming = t.context + len(t.alphabet) + m, len(t.U) + m
     along = len(limit.paths(t))
@@ -304,7 +304,7 @@ MEMBERS = [
     r"p_i, p_j \text{ functions of } j - i",
 )
 def hypothesis_class():
-    """The membership test says what the definition says, product by product.
+    """The membership test agrees with the definition, product by product.
 
     Of the translations of Lemma 47, the naive ones, which break it for periodic encodings alone,
     and transformers where one product alpha, with two positions or with one, as key, as query or
@@ -357,11 +357,11 @@ PACKED = 160
     mathematics=True,
 )
 def periodic():
-    """The product of p_1 and p_N is one of a kind: translation invariance says nothing of it.
+    """The product of p_1 and p_N is the only one at its distance: invariance says nothing about it.
 
-    Rank 1, norms 1, precision 0, so Delta is at most the packing number of the proof, below 160;
-    at N = 200 no Delta below 200 fits. The proof finds i < j with p_i near p_j and so speaks of
-    n < N - j only. Members are N. Control: Delta at most 1.
+    Rank 1, norms 1, precision 0, so Delta is at most the packing number of the proof, below 160; at
+    N = 200 no Delta below 200 fits. The proof finds i < j with p_i near p_j, and so covers n < N -
+    j only. Members are N. Control: Delta at most 1.
     """
     fits = lambda N, most: any(repeats(corner(N)[0], k) for k in range(1, min(most, N) + 1))
     holds = lambda most: lambda N: not corner(N)[1] or fits(N, most)
@@ -373,9 +373,10 @@ def periodic():
 
 
 def invariant_sequences(A, vectors, length):
-    """Return sequences of encodings whose products p_i^T A p_j depend on j - i alone, with A.
+    """Return sequences of encodings with products p_i^T A p_j that depend on j - i only, with A.
 
-    All of that length whose products are not all equal, but for that of the first and the last.
+    These are all of that length with products, except that of the first and the last, not all
+    equal.
     """
     form = {(u, v): int(np.array(u) @ A @ np.array(v)) for u in vectors for v in vectors}
     found: list[tuple] = [(v,) for v in vectors]

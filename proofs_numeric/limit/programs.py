@@ -13,9 +13,10 @@ from theorykit.subjects import crasp
 
 
 def against(right, program, longest, where=lambda w: True):
-    """Return a construction: on all strings up to a length, a program says what an acceptor says.
+    """Return a construction: a program agrees with an acceptor on all strings up to a length.
 
-    **Arguments:** `program`: the name of one that ships, or its text; `where`: keeps strings.
+    **Arguments:** `program`: the name of a shipped program, or its text; `where`: a filter on
+    strings.
     """
     p = crasp.load(program) if program in crasp.library() else crasp.parse(program)
 
@@ -179,7 +180,7 @@ def majority():
     statement=r"\text{Dyck-1 is the language with at least as many ) as (}",
     expect="refuted",
     falls="wording",
-    consequence="The sentence of another section stands here; the program is right.",
+    consequence="The sentence belongs to another section; the program is right.",
 )
 def dyck_printed():
     """The section defines Dyck-1 by MAJORITY's sentence. The program accepts another language.

@@ -129,7 +129,7 @@ def lipschitz_mlp():
     r"B_f \psi_f(A_f (E_{x_T} + \tilde f(x)) + b_f))",
     expect="refuted",
     falls="wording",
-    consequence="p_T belongs beside E_{x_T}, as section 3.1 has it; nothing else changes.",
+    consequence="p_T must be added to E_{x_T}, as in section 3.1; nothing else changes.",
 )
 def equation_three():
     """With encodings the state of the last token is E_{x_T} + p_T. Control: without the MLP."""

@@ -24,7 +24,7 @@ def transformer(tau, root):
 
 @functools.lru_cache(4096)
 def put_out(x, tau, root):
-    """Return what the transformer puts out at the end of a string of two symbols."""
+    """Return the output of the transformer at the end of a string over two symbols."""
     return simulation.soft_output(transformer(tau, root), "".join(map(str, x)))
 
 

@@ -61,7 +61,7 @@ def width():
     statement=r"d = (\tau + 2) S:\quad f(x)_s = \frac{\sum_i w_i \mathbf 1(x_i = s)}{\sum_i w_i}",
 )
 def width_repaired():
-    """With one more block the transformer, run as it is, puts out what its weights say.
+    """With one more block, the transformer, run as it is, outputs what its weights say.
 
     To 1e-9, phi being 60, at random strings of 8 symbols; the weights are counted in fractions.
     Control: another beta.
@@ -136,7 +136,7 @@ def norms():
 def complexity():
     """The logarithm of B.2's C(f) grows like k^2 for the construction, at beta = 0.6.
 
-    With the constant C = 1; at a larger beta C(f) lies beyond floats. Control: what k^(3/2) gives.
+    With the constant C = 1; at a larger beta C(f) overflows. Control: the value for k^(3/2).
     """
     return rate(
         measure=lambda k: math.log(simulation.complexity(limit.kgram(2, int(k), 0.6), C=1.0)),
@@ -153,7 +153,7 @@ def complexity():
     statement=r"\log C(f) = \Theta(\log(1/\varepsilon)),\ \beta = \log(1/\varepsilon)",
 )
 def complexity_accuracy():
-    """At k = 4 it grows like beta. Control: what beta^(3/2) would give."""
+    """At k = 4 it grows like beta. Control: the value for beta^(3/2)."""
     return rate(
         measure=lambda beta: math.log(simulation.complexity(limit.kgram(2, 4, beta), C=1.0)),
         at=(10, 20, 40),

@@ -113,7 +113,7 @@ def asked(f, eps, printed=False):
     statement=r"\text{the proof's length, with its constants, is } \Theta(1/\varepsilon^2)",
 )
 def bound_accuracy():
-    """As printed. Control: what the 1/eps that a search finds would give."""
+    """As printed. Control: the value for the 1/eps that a search finds."""
     return rate(
         measure=lambda n: asked(uniform(2, 1), 1 / n),
         at=(10, 100, 1000),

@@ -36,7 +36,7 @@ def nearest(N):
     r"\sum_h \|V_{1,h}\| \exp(4 \|K_{1,h}^\top Q_{1,h}\|)",
     expect="refuted",
     falls="proof",
-    consequence="1 + the sum has to stand there; Definition 5.1 leaves the polynomials open, and "
+    consequence="It must be 1 + the sum; Definition 5.1 leaves the polynomials open, and "
     "Theorem 5.2 stands.",
 )
 def complexity():
@@ -156,16 +156,16 @@ def first_difference(w, least=0.1):
     assumptions=[r"\text{the MLP of section 3.1, with its bias } b_1"],
     expect="refuted",
     falls="statement",
-    consequence="C(f) has to know |B_1| |b_1|, or the first MLP has no bias; the exponents of "
+    consequence="C(f) must include |B_1| |b_1|, or the first MLP no bias; the exponents of "
     "Theorem 5.2 stay.",
 )
 def bias():
-    """A bias in the first layer makes the second layer's logits as large as one likes.
+    """A bias in the first layer makes the second layer's logits arbitrarily large.
 
     f counts each a w times, g w^2 times, w = e^b. All norms of Definition 5.1 are the same for all
     w, and so are the margins. f and g agree within 1/10 on strings of less than about w / 8
-    symbols, and differ by more than 1/2 at some length. Measured is the length where they begin to
-    differ, over C(f)^3. Control: it falls.
+    symbols, and differ by more than 1/2 at some length. The measurement is the length where they
+    begin to differ, over C(f)^3. Control: it falls.
     """
 
     def measure(w):
@@ -232,7 +232,7 @@ def second_slope(seed, silent):
     r"\|K_{2,1}^\top Q_{2,1}\| G_f^2 L_f",
     expect="refuted",
     falls="proof",
-    consequence="1 + |K^T Q| G_f^2 has to stand for |K^T Q| G_f^2, which is small where the second "
+    consequence="1 + |K^T Q| G_f^2 must replace |K^T Q| G_f^2, which is small where the second "
     "layer attends uniformly; C(f) covers it.",
 )
 def slope():

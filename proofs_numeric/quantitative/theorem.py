@@ -106,8 +106,8 @@ def length_at(both):
 def length():
     """Where f and g attend to different tokens, z has about 1/eps^2 symbols: exponent 2.
 
-    The proof's case |P_f and P_g| <= eps |P_g|; nothing needs the square there, 1/eps tokens for g
-    would do as well. Control: what an exponent of 3/2 would give.
+    The proof's case |P_f and P_g| <= eps |P_g|; the square is not needed there, since 1/eps tokens
+    for g would suffice. Control: the value for an exponent of 3/2.
     """
     return rate(
         measure=length_at(False), at=(16, 32, 64, 128), exponent=2.0, control=alternative(1.5)
@@ -136,11 +136,11 @@ def length_one_scale():
     r"with at most } \Delta \text{ true tokens}",
     expect="refuted",
     falls="proof",
-    consequence="Numbers that are balanced between residues take the place of the proof's, and "
+    consequence="Numbers balanced between residues replace those of the proof, and "
     "Theorem 4.1 keeps its length.",
 )
 def positions():
-    """The tokens put between are attended to as well, where everything at a residue is.
+    """The tokens put in between are also attended to if everything at a residue is.
 
     f attends to odd positions and g to even ones, whatever the symbols. The proof asks for 1/eps
     tokens at odd positions and 1/eps^2 at even ones, and no string has them. Control: nothing may
@@ -183,7 +183,7 @@ def laid_out(E, room):
     r"encodings too}",
 )
 def positions_repaired():
-    """Numbers balanced between residues do it. Control: the proof's numbers, laid out."""
+    """Numbers balanced between residues solve this. Control: the proof's numbers, laid out."""
     f, g = by_position(0), by_position(1)
 
     def build(E, ours=True):
@@ -211,11 +211,11 @@ def positions_repaired():
     assumptions=[r"|x| \ge 2^{p/\gamma}, \text{ as the appendix assumes}"],
     expect="refuted",
     falls="proof",
-    consequence="z has to be padded to 2^(p/gamma) with tokens that nobody attends to; Theorem 4.1 "
+    consequence="z must be padded to 2^(p/gamma) with tokens that nobody attends to; Theorem 4.1 "
     "has that length in its maximum.",
 )
 def short():
-    """The string may be too short for hard attention, on which eqs. (2) and (3) rest.
+    """The string may be too short for hard attention, on which eqs. (2) and (3) rely.
 
     f = g attends to a, margin 1, p bits; x is one a and 2^(p+1) times b, long enough. Then z = ab,
     and f(z) gives b some weight. Exact. Members are p. Control: z has another last token.

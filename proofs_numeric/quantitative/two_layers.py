@@ -33,7 +33,7 @@ def quotient(A, B, gammas, i):
 def ratio():
     """It holds, here for three powers and B of either sign. Control: with gamma_3 for gamma_2.
 
-    B_1 is delta and what the negative B_k can take away, so that the denominator is at least delta.
+    B_1 is delta plus all that negative B_k can subtract, so the denominator is at least delta.
     """
     exponents = lambda gaps: jnp.concatenate([jnp.zeros(1), jnp.cumsum(gaps)])
     whole = lambda delta, B: jnp.concatenate([(delta - jnp.minimum(B, 0).sum())[None], B])
@@ -132,7 +132,7 @@ def turned(f):
     r"i^{-\gamma_h}) \exp(E_{w_t}^\top K^\top Q E_{w_\tau}) V E_{w_t},\ w = x_{i-\tau:i}",
     expect="refuted",
     falls="wording",
-    consequence="w_t stands tau - t places back, so that it goes with phi(i - tau + t, i).",
+    consequence="w_t is tau - t places back, so it goes with phi(i - tau + t, i).",
 )
 def window():
     """phi(i - t, i) belongs to x_(i-t), which is w_(tau-t). Control: other shares."""
@@ -169,9 +169,9 @@ def window_repaired():
     consequence="G_f lacks |B_1| |b_1|, and so does C(f); see quantitative.thm5.2.bias.",
 )
 def norm():
-    """The bias is missing: it makes q_f as large as one likes, at one G_f.
+    """The bias is missing: it makes q_f arbitrarily large for the same G_f.
 
-    Measured is |q_f| / G_f against the bias; no constant bounds it. Control: it falls.
+    The measurement is |q_f| / G_f against the bias; no constant bounds it. Control: it falls.
     """
 
     def measure(b):
@@ -228,7 +228,7 @@ def drift_between(f, i, j):
 def drift():
     """The norm of V is missing on the right, and the left side grows with it.
 
-    phi = 2, so gamma = 1, tau = 0, i = 2, j = 1: measured is the quotient of both sides against
+    phi = 2, so gamma = 1, tau = 0, i = 2, j = 1; the measurement is the ratio of the sides against
     |V|. Control: it falls.
     """
 
@@ -272,7 +272,7 @@ def drift_repaired():
     assumptions=[r"\max \emptyset = -\infty"],
     expect="refuted",
     falls="wording",
-    consequence="Where all phi are 1 there is no second value, and 0 has to stand for it; Theorem "
+    consequence="If all phi are 1 there is no second value, and 0 must replace it; Theorem "
     "5.2 keeps its exponent, which is 1/3 for all margins from 1/3 on.",
 )
 def margin():
@@ -359,7 +359,7 @@ def gradient(f, w, mu, i, suffix):
     "|N_h / D_h| is at most |V| all the same.",
 )
 def printed_gradient():
-    """Against JAX's derivative of the library's first layer, MLPs left out. Control: twice that."""
+    """Against JAX's derivative of the library's first layer, without MLPs. Control: twice that."""
     return construction(
         build=derivatives, has=derived(0.0), cases=range(3), control=dict(has=derived(0.0, 2.0))
     )

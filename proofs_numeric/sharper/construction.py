@@ -1,6 +1,6 @@
 """Appendix B: the transformer that computes f, Theorem 9 (its lookup), Theorem 10 (its norm).
 
-The text that we have lost its formulas. Rebuilt are: scores of a scale times log(T + 1), a skip
+Our copy of the text has lost its formulas. Rebuilt are scores of a scale times log(T + 1), a skip
 connection that carries positions only, and a lookup that is flat around each grid point.
 """
 
@@ -29,10 +29,10 @@ def outputs(network, x):
     r"\text{ at all } x \in \{0, 1\}^T",
 )
 def computes():
-    """The network computes f up to what the second attention leaks, at every input.
+    """The network computes f up to the leakage of the second attention, at every input.
 
-    All 2^T inputs, T up to 14. The first attention's leakage costs nothing: the lookup is flat.
-    Control: a tenth less is leaked; at x = 0 the bound is met.
+    All 2^T inputs, T up to 14. The first attention's leakage costs nothing, since the lookup is
+    flat. Control: a leakage smaller by a tenth; at x = 0 the bound is attained.
     """
 
     def build(case):
@@ -57,7 +57,7 @@ def computes():
 def leakage():
     """At scale gamma = 2 the error falls like 1 / T. Control: at gamma = 3.
 
-    At the input 11001100..., where f = C and all that leaks reads 0, the bound is met.
+    At the input 11001100..., where f = C and all leakage reads 0, the bound is attained.
     """
 
     def error(scale):
@@ -143,7 +143,7 @@ def on_grid():
     statement=r"m(z) = m(k/d) \text{ for } |z - k/d| \le \tfrac{1}{4d}",
 )
 def flat():
-    """It is flat within a quarter of the spacing, and that is where: control, a third."""
+    """It is flat exactly within a quarter of the spacing. Control: a third."""
 
     def holds(width):
         def predicate(member):
@@ -186,7 +186,7 @@ def bias_entries():
     repairs="sharper.10.bias",
 )
 def bias_norm():
-    """What is concluded from it stands. Control: at most 3 (d + 1)."""
+    """The conclusion drawn from it stands. Control: at most 3 (d + 1)."""
 
     def holds(most):
         def predicate(d):
@@ -225,7 +225,7 @@ def norm():
 
 
 def norm_of(T, d, s, without=()):
-    """Return |theta|^2 for a random function, some blocks left out."""
+    """Return |theta|^2 for a random function, without some blocks."""
     blocks = boolean.squared_norms(boolean.random(int(T), int(d), int(s)))
     return sum(norm for name, norm in blocks.items() if name not in without)
 
@@ -249,7 +249,7 @@ def norm_in_degree():
     statement=r"\|\theta\|^2 \sim s \log^2 T",
 )
 def norm_in_sparsity():
-    """Linear in the sparsity, for the scores are. Control: without the scores."""
+    """Linear in the sparsity, since the scores are. Control: without the scores."""
     return rate(
         measure=lambda s: norm_of(512, 2, s), at=(128, 256, 512), exponent=1.0,
         control=dict(measure=lambda s: norm_of(512, 2, s, ["score1", "score2"])),
@@ -288,7 +288,7 @@ def norm_in_length():
     mathematics=True,
 )
 def projected():
-    """What the random projection does to a norm. Control: nothing, the limit of large r.
+    """The effect of the random projection on a norm. Control: no effect, the limit of large r.
 
     The second term counts: a set that holds its own number adds to the trace.
     """

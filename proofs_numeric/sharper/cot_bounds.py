@@ -1,4 +1,4 @@
-"""Theorems 7, 8 and 16: the bounds of parity by a chain of thought and at once.
+"""Theorems 7, 8 and 16: bounds for parity by chain of thought and in one pass.
 
 The formulas are lost. Read from the proof: a step is wrong only where the squared loss is 1/4 or
 more, so with probability at most 4 b (Markov), b the bound of Theorem 2 for degree 2 and sparsity
@@ -21,7 +21,7 @@ LENGTHS = (16, 32, 64)
 
 @functools.cache
 def chain_norm(T):
-    """Return |theta|^2 of the chain's network, `boolean.ParityChain`, with one block a term.
+    """Return |theta|^2 of the chain's network, `boolean.ParityChain`, with one block per term.
 
     The two scores, 2 T (2 log(T + 1))^2, and what does not depend on T: the lookup of degree 2.
     """
@@ -97,7 +97,7 @@ def linear():
     repairs="sharper.16.cot.bound",
 )
 def linear_repaired():
-    """The growth with the logarithm taken off, at lengths where the scores outweigh the lookup.
+    """The growth without the logarithm, at lengths where the scores outweigh the lookup.
 
     Control: with the norm of degree 2 and sparsity 1, as the proof has it, like T.
     """

@@ -37,13 +37,13 @@ def norm():
 
 
 def truncated(n):
-    """Return the bound of Theorem 2 at its best sigma, the perturbation left out."""
+    """Return the bound of Theorem 2 at its best sigma, without the perturbation."""
     return pacbayes.semi_analytic(norm(), trace(), n, C).value
 
 
 @functools.cache
 def capacity():
-    """Return the constant of the covering bound of the same weights, its universal ones being 1.
+    """Return the constant of the covering bound for the same weights, with universal constants 1.
 
     Two layers: scores, values into the MLP, and its output map; then the second attention.
     """
@@ -62,7 +62,7 @@ def capacity():
     assumptions=[r"T = 20,\ \text{a tiling of 3-parities}"],
 )
 def comparison():
-    """The truncated bound is the smaller one, at every n at which either says something.
+    """The truncated bound is the smaller one at every n at which either is not vacuous.
 
     The covering bound is taken with its universal constants 1 and inputs of norm 1, which favours
     it. Members are n. Control: n = 10^60, as the covering bound falls like n^(-1/2), ours like
@@ -97,7 +97,7 @@ def falls():
     r"n = 6.2 \cdot 10^6 \text{ on}",
 )
 def samples():
-    """From how many samples on the bound says more than the best constant; by theory and by search.
+    """The number of samples at which the bound beats the best constant, by theory and by search.
 
     The paper's number is lost. (3/2)^3 H C^2 |theta|^2 / level^3 with log 1/delta left out. At
     the 8192 samples of its training sets our bound is 2.3. Members are the level: the variance,

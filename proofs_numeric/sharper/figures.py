@@ -1,8 +1,8 @@
 """Section 2 and Theorem 2: the gaps, norms and traces of networks that learn sums of parities.
 
-`theorykit experiment sharper NAME` runs the same and draws it. One set of 54 networks, nine
-classes of degree and sparsity with six functions each, serves the claims on them: they are those of
-the run's seed, whichever claim asks first.
+`theorykit experiment sharper NAME` runs the same and plots it. One set of 54 networks, nine classes
+of degree and sparsity with six functions each, serves the claims on them: they are those of the
+run's seed, whichever claim asks first.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from theorykit.common.keys import seed_of
 
 
 def once(make):
-    """Return a function that makes a seed's value once: claims run in threads, side by side."""
+    """Return a function that computes the value of each seed once, since claims run in threads."""
     lock, cached = threading.Lock(), functools.cache(make)
 
     @functools.wraps(make)
@@ -84,7 +84,7 @@ def sparsity():
 
 
 def above(with_norm):
-    """Return the measure: 1 for a network whose gap the bound is not below, 0 for another."""
+    """Return the measure: 1 for a network whose gap is at most the bound, else 0."""
 
     def measure(key, progress, seed):
         from theorykit.experiments import sharper
@@ -109,7 +109,7 @@ def bound():
     """The bound of Theorem 2, from the construction, is never below the gap of 54 networks.
 
     C = 0.1, delta = 0.05; every network is counted, and the mean is 1 only if all are. The bound is
-    far above: it is 5 and more where gaps are below 1. Control: the norm left out.
+    far above: it is at least 5 where gaps are below 1. Control: without the norm.
     """
     return experiment(measure=above(True), at_least=1.0, control=dict(measure=above(False)))
 
@@ -151,11 +151,11 @@ def measured(whole, sigma=0.01, draws=8):
     tier="slow",
 )
 def measured_bound():
-    """The bound of what was learned, with its own norm, is never below the gap either.
+    """The bound for the learned network, with its own norm, is never below the gap either.
 
-    Nothing of the construction enters, and lambda is of a grid fixed beforehand. Both the gap of
-    the posterior and that of its centre are meant. Control: without the KL divergence, and a tenth
-    of C.
+    Nothing of the construction enters, and lambda is from a grid fixed beforehand. This covers the
+    gap of the posterior and that of its centre. Control: without the KL divergence, and a tenth of
+    C.
     """
     return experiment(measure=measured(True), at_least=1.0, control=dict(measure=measured(False)))
 
@@ -173,7 +173,7 @@ def compared(seed):
 
 
 def orders(seed, what, degree=None):
-    """Return log10 of what the construction has, over what was learned, one per network."""
+    """Return log10 of the construction's value over the learned network's, one per network."""
     rows = [row for row in compared(seed) if degree in (None, row["degree"])]
     return np.log10([row[f"{what} built"] / row[what] for row in rows])
 
@@ -194,8 +194,8 @@ def norm():
     """The larger networks that learn have the larger norm here, nearly all of it from the start.
 
     Small networks of our training, without weight decay and dropout; the paper's had both. So
-    domination, which Theorem 2 assumes, has to be looked at and not taken for granted. Control: by
-    two orders of magnitude, as printed.
+    domination, which Theorem 2 assumes, must be checked, not taken for granted. Control: by two
+    orders of magnitude, as printed.
     """
     return experiment(
         measure=lambda key, progress, seed: orders(seed, "norm^2"),
@@ -232,8 +232,8 @@ def sharper_learned():
 def mechanism():
     """The nearest row's cosine with a component is larger than that with other sets of its size.
 
-    The difference of the means, a network, eight that are small enough to read. Control: had it
-    been smaller by 0.15.
+    The difference of the means per network, for eight networks that are small enough to read.
+    Control: had it been smaller by 0.15.
     """
 
     def measure(key, progress):

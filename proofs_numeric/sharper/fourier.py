@@ -64,7 +64,7 @@ def expansion():
     r"f = \sum_S c_S \chi_S",
 )
 def transform():
-    """What `boolean.expansion` finds by the fast transform gives back the table it came from.
+    """The expansion that `boolean.expansion` finds by the fast transform reproduces its table.
 
     All 256 tables of 3 bits with values 0 and 1. Control: the coefficients of the signs, halves of
     these.

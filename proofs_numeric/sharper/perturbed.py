@@ -1,4 +1,4 @@
-"""Theorems 12, 17 and 31: what Gaussian noise on the parameters does to loss and Hessian.
+"""Theorems 12, 17 and 31: the effect of Gaussian parameter noise on loss and Hessian.
 
 The analytic constants are lost and said to be loose; what is checked is the order in sigma, on the
 construction of a random function of 3 bits, degree 2 and sparsity 2, over all inputs.

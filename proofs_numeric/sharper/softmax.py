@@ -43,7 +43,7 @@ def lemma15(constant, smaller, **options):
     mathematics=True,
 )
 def softmax_bound():
-    """What a softmax attention can do to a value, rebuilt with the constant 2. Control: 0.9."""
+    """The effect of softmax attention on a value, rebuilt with the constant 2. Control: 0.9."""
     return lemma15(2.0, 0.9)
 
 
@@ -122,7 +122,7 @@ def lipschitz(constant, smaller):
     mathematics=True,
 )
 def softmax_lipschitz():
-    """Weights move by at most twice what scores do. Control: 0.9."""
+    """Weights move by at most twice as much as scores. Control: 0.9."""
     return lipschitz(2.0, 0.9)
 
 

@@ -349,7 +349,7 @@ SCORES = inputs(beta=reals(), gamma=reals(), zeta=reals("2"), p=reals("2"))
     r"\text{-type}",
     expect="refuted",
     falls="statement",
-    consequence="The lemma holds with |beta| + |gamma| + 1 in the place of |beta| + |gamma|, and "
+    consequence="The lemma holds with |beta| + |gamma| + 1 in place of |beta| + |gamma|, and "
     "what rests on it with it.",
     mathematics=True,
 )

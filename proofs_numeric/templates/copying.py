@@ -151,14 +151,14 @@ NETWORKS = inputs(E=reals("2 3"), S=reals("3 3"), gamma=reals())
     statement=r"K_{ij,P} = \gamma^2 w_{E,i}^\top w_{E,j}",
     expect="refuted",
     falls="proof",
-    consequence="The product of the heads stands between, which makes the limit H times what is "
+    consequence="The product of the heads lies in between, which makes the limit H times what is "
     "printed; the sign of the test loss's slope stays.",
     mathematics=True,
 )
 def positions_block():
     """The block of the positions is gamma^2 W_E W_E'.
 
-    It is not: the heads stand between. Control: twice that.
+    It is not, because of the heads in between. Control: twice that.
     """
     return identity(
         lhs=positions_kernel,

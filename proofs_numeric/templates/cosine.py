@@ -210,7 +210,7 @@ SIZES = [(r, k) for r in (2, 3, 4) for k in (1.0, 2.0, 3.0)]
     r"\sum_\tau \mathrm{sgn}(\tau) \exp(k^2 \sum_i K_1(x_i, y_{\tau(i)}))",
     expect="refuted",
     falls="wording",
-    consequence="A factor 2^-r is left out, which does not matter to where the determinant is 0.",
+    consequence="A factor 2^-r is missing, which does not affect where the determinant is 0.",
 )
 def determinant():
     """At c = pi / 4 the determinant of N is this sum. Control: twice it."""

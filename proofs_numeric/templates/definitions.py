@@ -403,7 +403,7 @@ def majority_count():
     statement=r"\text{for odd } k,\ 2^{k-1} \text{ templates}",
 )
 def majority_count_repaired():
-    """For odd k it is so, and the templates are pairwise disjoint. Control: 2^k templates."""
+    """For odd k this holds, and the templates are pairwise disjoint. Control: 2^k templates."""
     texts = {k: tuple("".join(t.symbols) for t in families.majority_token(k)) for k in (1, 3, 5, 7)}
     members = [(k, texts[k]) for k in texts]
     count = lambda shift: (

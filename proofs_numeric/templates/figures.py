@@ -383,4 +383,4 @@ GPT2 = dict(
     residual=True, positions="learned", max_tokens=1024, causal=True, tied=True,
     parameterisation="standard", readout="tokens", scalars=(0.0, 0.0),
 )  # fmt: skip
-"""What `nets.Transformer` takes for GPT-2 small with the 288 scalars, but for gains and biases."""
+"""Options of `nets.Transformer` for GPT-2 small with the 288 scalars, without gains and biases."""

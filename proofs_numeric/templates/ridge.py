@@ -112,7 +112,7 @@ def residual(N, smallest, share):
 
 
 def largest_factor(count):
-    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over so many eigenvalues nu, largest first."""
+    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over the largest eigenvalues nu."""
 
     def bound(N, smallest, share):
         nu = jnp.linalg.eigvalsh(N[BLOCK][:, BLOCK])
@@ -607,7 +607,7 @@ def ideal_estimator():
     mathematics=True,
 )
 def ideal_estimator_repaired():
-    """With the norm of the labels it holds, so that lambda = o(n) is what is needed.
+    """With the norm of the labels it holds, so lambda = o(n) is needed.
 
     Control: without the norm, divided by sqrt(n).
     """

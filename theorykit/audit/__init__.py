@@ -1,4 +1,4 @@
-"""Plants small faults in the code, one at a time, and asks whether tests and claims notice."""
+"""Mutation testing: small faults are planted, one at a time, for tests and claims to notice."""
 
 from theorykit.audit._audit import Audit as Audit
 from theorykit.audit._audit import Found as Found

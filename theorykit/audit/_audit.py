@@ -1,4 +1,4 @@
-"""An audit: which planted faults are noticed, and by what."""
+"""An audit: which planted faults are noticed, and by which test or claim."""
 
 import dataclasses
 import hashlib
@@ -20,22 +20,22 @@ from theorykit.results import Result
 from theorykit.runs import read_run, recall
 
 PATIENCE = 30.0
-"""Seconds that are added to ten times what tests or claims take, before a fault counts as hung."""
+"""Seconds added to ten times the usual run time before a fault counts as hung."""
 
 ANY = "any"
 """Stands for the functions of a test that cannot be watched: it may have run any."""
 
 MOST_CLAIMS = 6
-"""Claims that are asked about one fault, the fastest of those that run its package."""
+"""The number of claims run for one fault, the fastest of those that run its package."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What came of one fault.
+    """The result for one fault.
 
-    **Fields:** `fault`; `package` that it is counted under; `by`, "test", "claim", "number" (a
-    claim's numbers move and its verdict stands), "timeout", or "" if nothing noticed; `what`
-    noticed it; `asked`, how many tests and claims were; `seconds`.
+    **Fields:** `fault`; `package`, under which it is counted; `by`, "test", "claim", "number" (a
+    claim's numbers change but its verdict does not), "timeout", or "" if nothing noticed; `what`
+    noticed it; `asked`, the number of tests and claims run; `seconds`.
     """
 
     fault: Fault
@@ -51,17 +51,17 @@ class Found:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Found":
-        """Return what `json()` made of it."""
+        """Return the object from its `json()`."""
         return cls(**{**fields, "fault": Fault(**fields["fault"])})
 
 
 @dataclasses.dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The result of an audit.
 
-    **Fields:** `found`, a fault each; `left`, how many of those that were to be planted are not
-    yet; `possible`, how many can be planted in the functions that were asked for; `excused`,
-    how many of these are listed as equivalent; `problems`, sentences.
+    **Fields:** `found`, one entry per fault; `left`, the number of faults still to be planted;
+    `possible`, the number that can be planted in the selected functions; `excused`, how many of
+    these are listed as equivalent; `problems`, sentences.
     """
 
     found: list[Found]
@@ -77,7 +77,7 @@ class Audit:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The table: a row for each package, and one for all."""
+        """The table: one row per package, and one for the total."""
         packages = sorted({f.package for f in self.found})
         rows = [self._row(p, [f for f in self.found if f.package == p]) for p in packages]
         return [*rows, self._row("all", self.found)] if len(rows) != 1 else rows
@@ -123,21 +123,21 @@ def audit(
     equivalent: str | Path | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Audit:
-    """Plant faults, one at a time, and ask tests, then claims, whether they notice.
+    """Plant faults, one at a time, and see whether tests, and then claims, notice them.
 
     **Arguments:**
 
-    - `patterns`: shell patterns over the dotted names of functions; an id of a claim stands for
-      the functions that it ran.
-    - `sample`: how many faults to plant, drawn by `seed`; all if None. The order in which they are
-      planted is drawn as well, so that a budget that ends early leaves a sample.
+    - `patterns`: shell patterns for the dotted names of functions; the id of a claim stands for the
+      functions that it ran.
+    - `sample`: the number of faults to plant, drawn with `seed`; all if None. The order is random
+      too, so a run cut short by the budget is still a sample.
     - `budget`: minutes.
-    - `folder`: where what is found is kept, a line a fault; an audit that was killed goes on.
-    - `tests`: the folder of tests, laid out as the packages are. A fault is shown to the tests that
-      ran its function, the fastest first.
-    - `run`: a run folder, whose claims are asked if they ran the function's package; without one
-      the last results of this user. `files`: the user's files in which such claims are.
-    - `equivalent`: a TOML file of faults that change nothing, which are not planted.
+    - `folder`: where to save results, one line per fault; a killed audit resumes.
+    - `tests`: the folder of tests, laid out like the packages. For each fault, the tests that run
+      its function are run, fastest first.
+    - `run`: a run folder; its claims are run if they ran the function's package. Without one, the
+      last results of this user are used. `files`: the user's files that contain such claims.
+    - `equivalent`: a TOML file of equivalent mutants, which are not planted.
 
     **Raises:** `ValueError` for a pattern without functions, or a folder of another audit.
     """
@@ -170,7 +170,7 @@ def audit(
 
 
 def _claims(run: str | Path | None) -> dict[str, Result]:
-    """Return results by claim: those of a run folder, or the user's last."""
+    """Return results by claim, from a run folder or the user's last run."""
     if run is not None:
         return {r.id: r for r in read_run(run).results}
     found = {}
@@ -183,7 +183,7 @@ def _claims(run: str | Path | None) -> dict[str, Result]:
 
 
 def _named(patterns: Iterable[str], known: Mapping[str, Result]) -> list[str]:
-    """Return patterns of functions, those that a claim ran in the place of its id."""
+    """Return patterns of functions, replacing the id of a claim by the functions that it ran."""
     found: list[str] = []
     for pattern in patterns:
         found += known[pattern].ran if pattern in known else [pattern]
@@ -191,7 +191,7 @@ def _named(patterns: Iterable[str], known: Mapping[str, Result]) -> list[str]:
 
 
 def _near(function: Function, known: Mapping[str, Result]) -> list[str]:
-    """Return the claims that ran something of the function's package, the fastest first."""
+    """Return the claims that ran any function of this package, fastest first."""
     own = function.package + "."
     near = [r for r in known.values() if any(n.startswith(own) for n in r.ran)]
     exact = short(function.module).split("._")[0] + "." + function.name.rpartition(".")[2]
@@ -200,7 +200,7 @@ def _near(function: Function, known: Mapping[str, Result]) -> list[str]:
 
 
 def _excused(file: str | Path | None) -> set[tuple[str, str]]:
-    """Return the faults that are known to change nothing, by function and change.
+    """Return the known equivalent mutants, by function and change.
 
     **Raises:** `ValueError` for an entry without a reason.
     """
@@ -216,7 +216,7 @@ def _excused(file: str | Path | None) -> set[tuple[str, str]]:
 
 
 class _Kept(Folder):
-    """The folder of an audit: what each fault came to, and which tests run what."""
+    """The folder of an audit: the result of each fault, and which tests run which functions."""
 
     def __init__(self, path: str | Path, seed: int):
         super().__init__(path, ("audit.json", {"audit": 1}), own=["faults.jsonl", "tests.jsonl"])
@@ -229,7 +229,7 @@ class _Kept(Folder):
             try:
                 entry = json.loads(line)
             except ValueError:
-                continue  # torn by a kill
+                continue  # cut short by a kill
             yield entry["key"], entry["value"]
 
     def _append(self, name: str, key: str, value: Any) -> None:
@@ -237,12 +237,12 @@ class _Kept(Folder):
             file.write(json.dumps({"key": key, "value": value}) + "\n")
 
     def add(self, mark: str, found: Found) -> None:
-        """Keep what came of a fault."""
+        """Save the result of a fault."""
         self.found[mark] = found
         self._append("faults.jsonl", mark, found.json())
 
     def add_tests(self, mark: str, value: dict[str, Any]) -> None:
-        """Keep what the tests of a file run."""
+        """Save which functions the tests of a file run."""
         self.tests[mark] = value
         self._append("tests.jsonl", mark, value)
 
@@ -254,7 +254,7 @@ class _Worker:
         self.tests, self.kept, self.say = tests.resolve(), kept, say
         self.problems: list[str] = []
         self._clean: dict[str, dict[str, Any]] = {}
-        self._tests: dict[str, bytes] = {}  # a function's tests, as they are written
+        self._tests: dict[str, bytes] = {}  # the source of the tests of a function
 
     def __enter__(self) -> "_Worker":
         self._process = subprocess.Popen(
@@ -270,7 +270,7 @@ class _Worker:
         self._process.wait()
 
     def ask(self, do: str, seconds: float, fault: Fault | None = None, **job: Any) -> dict:
-        """Return what comes of a job."""
+        """Return the answer to a job."""
         pipe = self._process
         assert pipe.stdin is not None
         assert pipe.stdout is not None
@@ -284,7 +284,7 @@ class _Worker:
         return json.loads(line)
 
     def mark(self, fault: Fault, function: Function) -> str:
-        """Return what tells a fault from others, and from itself once code or tests change."""
+        """Return an identifier of a fault that changes when the code or its tests change."""
         text = Path(fault.file).read_bytes() + fault.key.encode()
         if function.name not in self._tests:
             files = [f.read_bytes() for f in self._beside(function)]
@@ -292,7 +292,7 @@ class _Worker:
         return hashlib.sha256(text + self._tests[function.name]).hexdigest()[:16]
 
     def judge(self, fault: Fault, function: Function, claims: list[str], files: list[str]) -> Found:
-        """Say whether a fault is noticed, and by what."""
+        """Decide whether a fault is noticed, and by which test or claim."""
         start = time.perf_counter()
         by, what, asked, near = "", "", 0, self._files_of(function)
         for telling in (near, [f for f in self._beside(function) if f not in near]):
@@ -346,7 +346,7 @@ class _Worker:
     # Which tests run a function ------------------------------------------------------------
 
     def _tests_of(self, function: Function, files: Iterable[Path]) -> dict[str, float]:
-        """Return the tests that run a function and pass, with their seconds, the fastest first."""
+        """Return the passing tests that run a function, with their seconds, fastest first."""
         first = min([function.node.lineno, *(d.lineno for d in function.node.decorator_list)])
         own = {f"{function.file}:{line}" for line in range(first, function.node.lineno + 1)}
         found: dict[str, float] = {}
@@ -357,7 +357,7 @@ class _Worker:
         return dict(sorted(found.items(), key=lambda pair: pair[1]))
 
     def _files_of(self, function: Function) -> list[Path]:
-        """Return the test files that tell a function: its file's namesake, those that name it."""
+        """Return the test files for a function: its file's namesake, and those that mention it."""
         stem = function.file.stem.lstrip("_")
         words = [w for w in function.name.removeprefix(function.module).split(".") if w]
         tells = re.compile(rf"\b({'|'.join(map(re.escape, words))}|{stem})\b")
@@ -365,7 +365,7 @@ class _Worker:
         return [f for f in beside if f.stem == f"test_{stem}" or tells.search(f.read_text())]
 
     def _beside(self, function: Function) -> list[Path]:
-        """Return the test files of the folder that mirrors that of a function's file."""
+        """Return the test files in the folder that mirrors that of the function's file."""
         root = self.tests.parent
         try:
             inside = function.file.relative_to(root).parts
@@ -390,7 +390,7 @@ class _Worker:
             self.kept.add_tests(mark, tests)
             failed = _failed(tests)
             if failed or "tests" not in answer:
-                self.problems.append(f"Without a fault, {failed or answer} in {file} already fail.")
+                self.problems.append(f"{failed or answer} in {file} already fail without a fault.")
         return self.kept.tests[mark]
 
 
@@ -399,7 +399,7 @@ def _failed(tests: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _top(function: Function) -> Path:
-    """Return the folder of a function's package, all of whose functions are watched."""
+    """Return the folder of a function's package; all its functions are watched."""
     depth = function.module.count(".")
     return function.file.parents[
         max(0, depth - 1 if function.file.name != "__init__.py" else depth)

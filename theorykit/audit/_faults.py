@@ -1,4 +1,4 @@
-"""The small faults that can be planted in a function: each replaces one piece of its text."""
+"""The mutations of a function: each replaces one piece of its text."""
 
 import ast
 import dataclasses
@@ -25,8 +25,8 @@ COMPARED |= {ast.Eq: ("==", "!="), ast.NotEq: ("!=", "==")}
 class Fault:
     """One change of one function.
 
-    **Fields:** `function`, its dotted name; `file`, `line`; `kind`, in a word or two; `start` and
-    `end`, the bytes of the file that are replaced, `before`, by `after`.
+    **Fields:** `function`, its dotted name; `file`, `line`; `kind`, in a word or two; the bytes
+    from `start` to `end` of the file, which are `before`, are replaced by `after`.
     """
 
     function: str
@@ -40,25 +40,25 @@ class Fault:
 
     @property
     def change(self) -> str:
-        """The change in one line."""
+        """The change, on one line."""
         return f"{' '.join(self.before.split())} -> {' '.join(self.after.split())}"
 
     @property
     def place(self) -> str:
-        """Where it is planted: file:line, and the function."""
+        """The location: file:line, and the function."""
         return f"{self.file}:{self.line} {self.function}"
 
     @property
     def key(self) -> str:
-        """What tells it from other faults of its function, while the function's text stays."""
+        """An identifier among the faults of its function, stable while the function's text is."""
         return f"{self.function}:{self.line}:{self.start}:{self.kind}:{self.change}"
 
     def planted(self, source: bytes) -> bytes:
-        """Return the file's text with the fault in it."""
+        """Return the text of the file with the fault planted."""
         return source[: self.start] + self.after.encode() + source[self.end :]
 
     def diff(self) -> str:
-        """Return the lines that change, as a diff."""
+        """Return the change as a diff."""
         with open(self.file, "rb") as file:
             source = file.read()
         was, now = source.decode().split("\n"), self.planted(source).decode().split("\n")
@@ -68,7 +68,7 @@ class Fault:
 def faults(function: Function) -> list[Fault]:
     """Return the faults that can be planted in a function, in the order of its text.
 
-    Its docstring, annotations and decorators stay as they are, and the sentences that it raises.
+    Docstrings, annotations, decorators and error messages are left alone.
     """
     source = function.file.read_bytes()
     starts = [0]
@@ -103,7 +103,7 @@ def _parses(source: bytes) -> bool:
 
 
 def _looked_at(function: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions of a function in which a fault may be."""
+    """Yield the expressions of a function in which a fault can be planted."""
     waiting: list[ast.AST] = [*function.body, *_defaults(function)]  # type: ignore[attr-defined]
     while waiting:
         node = waiting.pop()
@@ -132,7 +132,7 @@ def _defaults(node: ast.AST) -> list[ast.expr]:
 
 
 class _Condition(ast.expr):
-    """What decides an `if`."""
+    """The condition of an `if`."""
 
     def __init__(self, test: ast.expr):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The functions in which faults can be planted: found in files, without importing them."""
+"""The functions in which faults can be planted, found in files without importing them."""
 
 import ast
 import dataclasses
@@ -17,10 +17,10 @@ ROOT = sys.modules[NAME]
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """A function or method as it is written.
+    """A function or method in the source.
 
-    **Fields:** `name`, `module` and the dotted name inside it; `module`; `file`, where it really
-    lies; `node`, its tree.
+    **Fields:** `name`, the module and the dotted name inside it; `module`; `file`, resolved;
+    `node`, the syntax tree.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Function:
 
     @property
     def package(self) -> str:
-        """The package that it is counted under: two parts of its short name, `theorykit.crasp`."""
+        """The package under which it is counted: two parts of its short name, `theorykit.crasp`."""
         return ".".join(short(self.module).split(".")[:2])
 
 
@@ -43,11 +43,11 @@ def short(name: str) -> str:
 
 
 def functions(patterns: Iterable[str]) -> list[Function]:
-    """Return the functions whose name matches a shell pattern, by their names.
+    """Return the functions whose names match shell patterns, by name.
 
-    A pattern's first part is a package that can be imported. Names are written in full,
-    `theorykit.subjects.pacbayes._bounds.bound`, or as users write them, without the private
-    modules: `theorykit.pacbayes.bound`. Of the toolkit, its papers are left out: they are claims.
+    The first part of a pattern is an importable package. Names are written in full,
+    `theorykit.subjects.pacbayes._bounds.bound`, or as users write them, without private modules:
+    `theorykit.pacbayes.bound`. The papers in the toolkit are left out, since they are claims.
 
     **Raises:** `ValueError` for a pattern that no function matches.
     """
@@ -97,7 +97,7 @@ def _inside(tree: ast.AST, name: str, module: str, file: Path) -> Iterator[Funct
 
 
 def _files(root: str) -> Iterator[tuple[str, Path]]:
-    """Yield the modules of a package, and where their files really lie."""
+    """Yield the modules of a package and the resolved paths of their files."""
     spec = importlib.util.find_spec(root) if root.isidentifier() else None
     if spec is None or not spec.origin:
         return

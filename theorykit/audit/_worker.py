@@ -1,8 +1,8 @@
-"""Runs tests and claims in fresh processes, with a fault planted in one file: a program.
+"""A program that runs tests and claims in fresh processes, with a fault planted in one file.
 
-It reads a job a line from stdin and writes an answer a line to stdout. What takes seconds to import
-is imported once; each job runs in a fork, which sees the file with the fault in it and the user's
-files as they are. This file imports nothing of the toolkit, so that each fork imports it anew.
+It reads one job per line from stdin and writes one answer per line to stdout. Slow imports are done
+once; each job runs in a fork, which sees the file with the fault and the user's other files
+unchanged. This file imports nothing from the toolkit, so each fork imports the toolkit afresh.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ HEAVY = (
 
 
 def plant(fault):
-    """Let every import of the file see it with the fault in it."""
+    """Make every import of the file see the version with the fault."""
     target = os.path.realpath(fault["file"])
     data, stats = SourceFileLoader.get_data, SourceFileLoader.path_stats
     is_it = lambda path: os.path.realpath(path) == target
@@ -45,7 +45,7 @@ def plant(fault):
 
 
 class Watch:
-    """A plugin of pytest: what each test comes to, and which functions of some files it runs."""
+    """A pytest plugin that records the result of each test and which functions it runs."""
 
     def __init__(self, roots):
         import pytest
@@ -80,10 +80,10 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(roots):
-    """Yield a function that returns "file:line" of the functions of these folders that ran."""
+    """Yield a function that returns "file:line" for the functions in these folders that ran."""
     import jax
 
-    jax.clear_caches()  # what was traced before would not run again
+    jax.clear_caches()  # functions traced before would not run again
     seen: dict = {}
     real: dict = {}
 
@@ -120,7 +120,7 @@ def tests(job):
 
 
 def claims(job):
-    """Run claims, and return their results; stop at the first whose verdict moves."""
+    """Run claims and return their results; stop at the first whose verdict changes."""
     from theorykit.claims import one
 
     found, known = {}, job.get("known", {})
@@ -138,7 +138,7 @@ def claims(job):
 
 
 def child(job, out):
-    """Do one job and write what came of it."""
+    """Do one job and write the result."""
     os.setsid()
     sys.path[:0] = job.get("path", [])
     silent = os.open(os.devnull, os.O_RDWR)
@@ -157,7 +157,7 @@ def child(job, out):
 
 
 def wait(pid, pipe, seconds):
-    """Return what a child writes; end it and all that it started when the time is over."""
+    """Return the output of a child; on a timeout, kill it and everything it started."""
     end, said = time.monotonic() + seconds, b""
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, end - time.monotonic()))
@@ -170,7 +170,7 @@ def wait(pid, pipe, seconds):
         os.waitpid(pid, 0)
         if piece is None:
             return {"timeout": True}
-        return json.loads(said) if said else {"error": "the process ended without a word"}
+        return json.loads(said) if said else {"error": "the process ended without an answer"}
 
 
 def main():
@@ -192,5 +192,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # this folder, whose modules are not to be found by short names
+    sys.path.pop(0)  # this folder, so that its modules are not found by short names
     main()

@@ -1,1 +1,1 @@
-"""What every other room stands on: arguments, keys, folders, progress; nothing of ours is below."""
+"""The base of every other package: arguments, keys, folders, progress. It imports none of them."""

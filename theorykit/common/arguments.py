@@ -1,4 +1,4 @@
-"""Arguments of public functions, looked at before anything is compiled."""
+"""Validation of the arguments of public functions, before anything is compiled."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,10 +28,10 @@ def one_of(name: str, value: Value, allowed: Iterable[Any]) -> Value:
 
 
 MANY = 2**20
-"""The most seeds, each of which has a network or an estimate of its own."""
+"""The most seeds; each has its own network or estimate."""
 
 LARGEST = 2**31 - 1
-"""The most of anything that an array has: as many as a 32-bit integer counts."""
+"""The largest size of anything in an array: what a 32-bit integer can count."""
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -51,7 +51,7 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
 
 
 def size(name: str, value: Any, least: int = 1) -> int:
-    """Return how many of something there are, a number that arrays can have.
+    """Return a count, bounded by what arrays can have.
 
     **Raises:** `ValueError` for anything else, such as 1e30.
     """
@@ -62,7 +62,7 @@ def size(name: str, value: Any, least: int = 1) -> int:
 def flag(name: str, value: Any) -> bool:
     """Return True or False.
 
-    **Raises:** `ValueError` for anything else: 0 and None are none.
+    **Raises:** `ValueError` for anything else, including 0 and None.
     """
     return bool(instance(name, value, (bool, np.bool_), "True or False"))
 
@@ -76,11 +76,11 @@ def real(name: str, value: Any) -> float:
 
 
 def function(name: str, value: Value, example: str) -> Value:
-    """Return what can be called.
+    """Return a callable.
 
-    **Arguments:** `example`: what it may be, such as "a function of the width".
+    **Arguments:** `example`: a description, such as "a function of the width".
 
-    **Raises:** `ValueError` for anything else, and for a class where an object was meant.
+    **Raises:** `ValueError` for anything else, and for a class given in place of an object.
     """
     if not callable(value) or isinstance(value, type):
         raise ValueError(f"{name} is {example}, got {shown(value)}.")
@@ -90,7 +90,7 @@ def function(name: str, value: Value, example: str) -> Value:
 def as_path(name: str, value: Any) -> Path:
     """Return the path of a file or folder.
 
-    **Raises:** `ValueError` for anything but text or a path, and for text that is none.
+    **Raises:** `ValueError` for anything but text or a path, and for text that is not a path.
     """
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise ValueError(f"{name} is a path, as text or a Path, got {shown(value)}.")
@@ -100,9 +100,10 @@ def as_path(name: str, value: Any) -> Path:
 def as_array(name: str, value: Any, kinds: str = "buif") -> Any:
     """Return an array of numbers: numpy's if the values are known, JAX's if they are traced.
 
-    **Arguments:** `kinds`: of dtypes, by numpy's letters; bfloat16 and the like are floats.
+    **Arguments:** `kinds`: the kinds of dtypes, by numpy's letters; bfloat16 and the like count as
+    floats.
 
-    **Raises:** `ValueError` for what holds no such numbers.
+    **Raises:** `ValueError` for anything that does not hold such numbers.
     """
     import jax
     import jax.numpy as jnp
@@ -134,7 +135,7 @@ def reals(name: str, value: Any) -> Any:
 def integers(name: str, value: Any) -> Any:
     """Return an array of integers, int64; an empty one may have any dtype.
 
-    **Raises:** `ValueError` for anything else, 0.5 and 2^63 included.
+    **Raises:** `ValueError` for anything else, including 0.5 and 2^63.
     """
     array = np.asarray(as_array(name, value))
     if array.size and (array.dtype.kind not in "iu" or array.max() > 2**63 - 1):
@@ -143,7 +144,7 @@ def integers(name: str, value: Any) -> Any:
 
 
 def as_floating(name: str, value: Any) -> Any:
-    """Return a dtype of floating numbers, JAX's default one for None.
+    """Return a floating dtype, JAX's default for None.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -159,16 +160,16 @@ def as_floating(name: str, value: Any) -> Any:
 
 
 def as_rng(rng: Any) -> np.random.Generator:
-    """Return numpy's source of random numbers.
+    """Return a numpy random generator.
 
-    **Raises:** `ValueError` for anything else, a seed included.
+    **Raises:** `ValueError` for anything else, including a seed.
     """
-    what = "a numpy Generator, as np.random.default_rng(seed) makes one"
+    what = "a numpy Generator, such as np.random.default_rng(seed)"
     return instance("rng", rng, np.random.Generator, what)
 
 
 def as_alphabet(value: Any) -> tuple[str, ...]:
-    """Return the symbols of an alphabet: different, and each is text.
+    """Return the symbols of an alphabet: distinct texts.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -182,9 +183,9 @@ def as_alphabet(value: Any) -> tuple[str, ...]:
 
 
 def number(name: str, value: Any, what: str, fits: Callable[[float], bool]) -> float:
-    """Return a finite real number that fits, such as "a positive number".
+    """Return a finite real number that fits a description, such as "a positive number".
 
-    **Raises:** `ValueError` for anything else, NaN and numbers beyond floats included.
+    **Raises:** `ValueError` for anything else, including NaN and numbers too large for a float.
     """
     try:
         if not isinstance(value, bool | np.bool_ | str | bytes) and np.ndim(value) == 0:
@@ -213,7 +214,7 @@ def at_least_0(name: str, value: Any) -> float:
 
 
 def instance(name: str, value: Value, kind: Any, what: str) -> Value:
-    """Return a value of a kind, such as "a Transformer".
+    """Return a value of a given type, described as "a Transformer", say.
 
     **Raises:** `ValueError` for another.
     """
@@ -225,10 +226,10 @@ def instance(name: str, value: Value, kind: Any, what: str) -> Value:
 def members(name: str, value: Any, what: str) -> list[Any]:
     """Return the members of a list, a tuple, a set, a range or an array.
 
-    **Arguments:** `what`: what they are, such as "distances i - j >= 0".
+    **Arguments:** `what`: a description, such as "distances i - j >= 0".
 
-    **Raises:** `ValueError` for anything else, such as a generator, which is empty once it has been
-    walked, and text or bytes, which are one thing.
+    **Raises:** `ValueError` for anything else, such as a generator, which is exhausted after one
+    pass, and for text or bytes.
     """
     one = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
     if isinstance(value, Collection) and not one:
@@ -237,7 +238,7 @@ def members(name: str, value: Any, what: str) -> list[Any]:
 
 
 def affordable(what: str, count: int, most: int, unit: str = "numbers") -> None:
-    """Raise a `ValueError` if what is asked for takes more than so many numbers, or steps."""
+    """Raise a `ValueError` if a request takes more than `most` numbers, or steps."""
     if count > most:
         raise ValueError(
             f"{what} takes about {approximately(count)} {unit}, more than the limit of "
@@ -246,10 +247,10 @@ def affordable(what: str, count: int, most: int, unit: str = "numbers") -> None:
 
 
 def approximately(count: int) -> str:
-    """Return a whole number of any size in a few digits."""
+    """Return a whole number of any size, to a few digits."""
     if count < 10**6:
         return f"{count:,}"
-    digits = (count.bit_length() - 1) * 30102 // 100_000  # by whole numbers, which stay exact
+    digits = (count.bit_length() - 1) * 30102 // 100_000  # in integers, which stay exact
     while 10 ** (digits + 1) <= count:
         digits += 1
     leading = count // 10 ** (digits - 1)
@@ -257,7 +258,7 @@ def approximately(count: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is written, cut where it is long."""
+    """Return the repr of a value, shortened if it is long."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # too deep, or too many digits
@@ -266,7 +267,7 @@ def shown(value: Any) -> str:
 
 
 def listed(symbols: Iterable[Any]) -> str:
-    """Return the symbols of an alphabet, the first of many."""
+    """Return the symbols of an alphabet, or the first ones if there are many."""
     symbols = tuple(symbols)
     if len(symbols) <= 40:
         return " ".join(map(str, symbols))
@@ -274,10 +275,10 @@ def listed(symbols: Iterable[Any]) -> str:
 
 
 def as_strings(given: Any) -> list[Any]:
-    """Return the strings of a list: each is text or a sequence of symbols.
+    """Return the strings in a list; each is text or a sequence of symbols.
 
-    **Raises:** `ValueError` for anything else, such as a generator, of which nobody can say
-    whether it is one string or many.
+    **Raises:** `ValueError` for anything else, such as a generator, which could be one string or
+    many.
     """
     if isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping):
         found = list(given)
@@ -294,7 +295,7 @@ def as_strings(given: Any) -> list[Any]:
 def seed_numbers(seeds: int | Sequence[int]) -> list[int]:
     """Return the numbers of the seeds: those given, or 0 ... n - 1 for a number n.
 
-    **Raises:** `ValueError` unless there is one or more, all different, from 0 to 2^32 - 1.
+    **Raises:** `ValueError` unless there is at least one and they are distinct, from 0 to 2^32 - 1.
     """
     try:
         if isinstance(seeds, str | bool) or (isinstance(seeds, int | np.integer) and seeds > MANY):
@@ -328,14 +329,14 @@ def between(name: str, value: Any) -> float:
 def numbered(x: Any, size: int, least: int = 0) -> None:
     """Raise a `ValueError` unless symbols (..., n) are integers from `least` to `size` - 1.
 
-    Values are looked at where they are known: not where they are traced.
+    Values are checked unless they are traced.
     """
     import jax
 
     traced = isinstance(x, jax.core.Tracer)
     x = x if traced else np.asarray(x)
     if not x.ndim:
-        raise ValueError("symbols have at least one axis, the positions of a string.")
+        raise ValueError("an array of symbols has at least one axis, the positions of a string.")
     if x.size and x.dtype.kind not in "iu":
         raise ValueError(f"symbols are integers, numbered from 0, not {x.dtype}.")
     if not traced and x.size and (wrong := x[(x < least) | (x >= size)]).size:

@@ -1,7 +1,7 @@
-"""Powers of 2 and leading digits of floats: what rounding is kept away with.
+"""Powers of 2 and leading digits of floats, used to avoid rounding.
 
-They are primitives of JAX, since a real number has neither: where ball arithmetic meets them, any
-power of 2 serves, and all digits are leading (`theorykit.certify`).
+They are JAX primitives, because real numbers have neither: in ball arithmetic any power of 2 will
+do, and all digits are leading (`theorykit.certify`).
 """
 
 from typing import Any
@@ -16,12 +16,12 @@ from jaxtyping import Array, Float
 def halving(
     k: Float[Array, "*shape"],
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Return a power of 2 near `1 / sqrt(k)`, and its inverse: products with both are exact."""
+    """Return a power of 2 near `1 / sqrt(k)` and its inverse; products with both are exact."""
     return power_p.bind(k, up=False), power_p.bind(k, up=True)
 
 
 def leading(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """Return the first half of the digits of each number: products of two such are exact."""
+    """Return the first half of the digits of each number; products of two of these are exact."""
     return leading_p.bind(x)
 
 

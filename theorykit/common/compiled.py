@@ -1,9 +1,9 @@
-"""What JAX compiled is kept on disk, so that the same claims run faster the next time.
+"""A cache on disk of what JAX compiled, so that the same claims run faster the next time.
 
-JAX keeps it (its persistent compilation cache); this says where, and how much of it. A key holds
-the program, the versions and the flags, so that an entry is never wrong for what asks for it.
-Several processes may read and write at once: an entry that is half written, or torn by a kill,
-cannot be read, and is compiled anew.
+This is JAX's persistent compilation cache; here we set its place and size. A key covers the
+program, the versions and the flags, so an entry is never wrong. Several processes may read and
+write at once: an entry that is half written, or torn by a kill, cannot be read and is compiled
+again.
 """
 
 import contextlib
@@ -16,19 +16,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 MOST = 2 * 2**30
-"""Bytes that are kept; what was used least lately goes first."""
+"""The size in bytes; the least recently used entries are deleted first."""
 
 ASKED = "JAX_COMPILATION_CACHE_DIR"
-"""JAX's own name for the folder; whoever sets it has decided."""
+"""JAX's own variable for the folder; if the user sets it, it is respected."""
 
 
 def keep_compiled(environment: MutableMapping[str, str] = os.environ) -> Path | None:
-    """Have JAX keep what it compiles in the user's cache folder, for this process and its children.
+    """Make JAX cache compiled code in the user's cache folder, for this process and its children.
 
     It takes effect if JAX has not been imported yet.
 
-    **Returns:** the folder, None where there is none: the user has set JAX's own variable, or the
-    folder cannot be written.
+    **Returns:** the folder, or None if the user has set JAX's own variable or the folder cannot be
+    written.
     """
     if ASKED in environment:
         return None
@@ -41,22 +41,22 @@ def keep_compiled(environment: MutableMapping[str, str] = os.environ) -> Path | 
         return None
     prune(folder.parent)
     environment[ASKED] = str(folder)
-    # All of it: the programs of claims are small and many.
+    # Cache everything, since the programs of claims are many and small.
     environment.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     environment.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
     return folder
 
 
 def cache_home() -> Path:
-    """Return the folder of what theorykit keeps for this user and can do without."""
+    """Return the cache folder of theorykit for this user; it can be deleted safely."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "theorykit"
 
 
 def prune(folder: Path, most: int = MOST) -> None:
-    """Delete what was used least lately, until what is left takes `most` bytes.
+    """Delete the least recently used entries until at most `most` bytes are left.
 
-    JAX can bound the folder itself, but then goes through all of it for each entry that it writes.
+    JAX can bound the folder itself, but then it scans the whole folder for each entry it writes.
     """
     with contextlib.suppress(OSError, Timeout), FileLock(folder / "lock", blocking=False):
         entries = []
@@ -74,7 +74,7 @@ def prune(folder: Path, most: int = MOST) -> None:
 
 
 def _machine() -> str:
-    """Name what compiled code depends on beside JAX, for homes that several machines share."""
+    """Return what compiled code depends on besides JAX, for homes shared by several machines."""
     flags = ""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -1,16 +1,15 @@
-"""Recursion that is as deep as memory allows, for expressions that nest beyond Python's stack."""
+"""Recursion as deep as memory allows, for expressions that nest beyond Python's stack."""
 
 from collections.abc import Generator
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 Deep = Generator["Deep[Any]", Any, Value]
-"""A recursive function as a generator: it yields calls of such functions, and is sent what they
-return."""
+"""A recursive function as a generator: it yields calls of such functions and gets their results."""
 
 
 def deep(call: "Deep[Value]") -> Value:
-    """Return what a recursive function returns that is written as a generator."""
+    """Run a recursive function that is written as a generator, and return its result."""
     stack: list[Any] = [call]
     value: Any = None
     while stack:

@@ -1,4 +1,4 @@
-"""On which device JAX computes here."""
+"""The device on which JAX computes."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ import jax
 
 
 def platform() -> str:
-    """Return the kind of device that is computed on here: "cpu", "gpu" or "tpu".
+    """Return the kind of device in use: "cpu", "gpu" or "tpu".
 
-    That of the default device, which a scope may have changed; else that of the default backend.
+    This is the default device, which a scope may have changed, or else the default backend.
     """
     device = jax.config.jax_default_device  # type: ignore[attr-defined]
     if device is None:
@@ -19,9 +19,9 @@ def platform() -> str:
 
 @contextlib.contextmanager
 def on_cpu() -> Iterator[None]:
-    """Open a scope, of this thread only, that computes on the CPU whatever else there is.
+    """Open a scope, for this thread only, that computes on the CPU whatever other devices exist.
 
-    **Raises:** `ValueError` if JAX was told to do without it.
+    **Raises:** `ValueError` if JAX was told not to use the CPU.
     """
     try:
         cpu = jax.local_devices(backend="cpu")[0]

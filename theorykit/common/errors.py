@@ -1,4 +1,4 @@
-"""An exception in one sentence, for those who never see its traceback."""
+"""Exceptions in one sentence, for users who do not see the traceback."""
 
 import traceback
 from pathlib import Path
@@ -18,9 +18,9 @@ def explain(
 ) -> str:
     """Return one sentence for an exception: its type, its message, and where it was raised.
 
-    **Arguments:** `file`: the last line inside this file is named rather than the last of all;
-    `place`: what is named if none is inside it; `untraced`: the option of a check that runs what
-    JAX cannot trace, if it has one.
+    **Arguments:** `file`: if given, name the last line of the traceback inside this file; `place`:
+    what to name if there is none; `untraced`: the option of a check, if any, that runs functions
+    that JAX cannot trace.
     """
     frames = [
         f

@@ -1,4 +1,4 @@
-"""Exponents: straight lines through logarithms, with intervals."""
+"""Exponents: log-log fits with confidence intervals."""
 
 import math
 from typing import Any, NamedTuple
@@ -22,10 +22,10 @@ class Exponent(NamedTuple):
 
 
 def slopes(sizes: Any, values: Any) -> np.ndarray:
-    """Return the least-squares slope of log(value) over log(size) of each row of values.
+    """Return the least-squares slope of log(value) against log(size) for each row of values.
 
-    **Raises:** `ValueError` for sizes that are not positive numbers, or all the same, and for
-    anything but a real number for each.
+    **Raises:** `ValueError` for sizes that are not positive numbers or all the same, and for values
+    that are not one real number per size.
     """
     x = _logarithms(sizes)
     if (x == x[0]).all():
@@ -35,7 +35,7 @@ def slopes(sizes: Any, values: Any) -> np.ndarray:
 
 
 def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
-    """Return the mean of independent numbers, two or more, and the ends of its t interval.
+    """Return the mean of two or more independent numbers, and the ends of its t interval.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -56,7 +56,7 @@ def replicated(sizes: Any, values: Any) -> Exponent:
 
 
 def exact(sizes: Any, values: Any) -> Exponent:
-    """Return the slope of values without noise; the interval spans those between neighbours."""
+    """Return the slope of noiseless values; the interval spans the slopes between neighbours."""
     values = _row("values", values)
     slope = float(slopes(sizes, values[None])[0])
     x = _logarithms(sizes)
@@ -69,14 +69,15 @@ def exact(sizes: Any, values: Any) -> Exponent:
 def of_squares(sizes: Any, squares: Any, stderr: Any) -> Exponent:
     """Return the exponent of quantities whose squares are estimated with these standard errors.
 
-    Squares less their noise, which may come out negative: c n^(2 p) is fitted to them as they are,
-    since logarithms would leave out those that chance made small. The interval holds each p whose
-    chi-square is at most 6.6 above the least; where even the best p fits worse than the errors
-    explain (chi-square above its degrees of freedom, as when a second order is still felt), that
-    many times as much. An end at infinity: the data do not bound the exponent there.
+    The squares have their noise subtracted and may be negative, so c n^(2 p) is fitted to them
+    directly; logarithms would drop those that are small by chance. The interval contains every p
+    whose chi-square is at most 6.6 above the minimum. If even the best p fits worse than the errors
+    explain (chi-square above its degrees of freedom, as when a second-order term still matters),
+    the 6.6 is scaled up by their ratio. An infinite end means that the data do not bound the
+    exponent there.
 
-    **Raises:** `ValueError` for sizes that are not positive numbers, and for anything but a real
-    number for each; standard errors are not negative.
+    **Raises:** `ValueError` for sizes that are not positive numbers, for anything but one real
+    number per size, and for negative standard errors.
     """
     from scipy.special import ndtri
 
@@ -121,10 +122,10 @@ def _logarithms(sizes: Any) -> np.ndarray:
 
 
 def _beside(name: str, values: Any, x: np.ndarray) -> np.ndarray:
-    """Return real numbers, as many in each row as there are sizes."""
+    """Return real numbers with one entry per size in each row."""
     found = np.asarray(as_array(name, values), float)
     if found.shape[-1:] != x.shape:
         raise ValueError(
-            f"{name} has a number for each of the {len(x)} sizes, got the shape {found.shape}."
+            f"{name} has one number for each of the {len(x)} sizes, got shape {found.shape}."
         )
     return found

@@ -1,4 +1,4 @@
-"""Folders that a run keeps its files in: one process at a time, and nothing mixed up in them."""
+"""Folders that hold the files of one run, locked to one process at a time."""
 
 import contextlib
 import json
@@ -13,20 +13,20 @@ from theorykit.common.arguments import as_path
 
 
 class Folder:
-    """A folder taken for one process, until it is closed.
+    """A folder locked to one process until it is closed.
 
     **Arguments:**
 
-    - `path`: a new or empty folder, or one that an earlier run of the same kind left.
-    - `header`: the name of a file, and the JSON object to stand in it: what all else in the
-      folder depends on.
-    - `own`: the names of all other files that such a run keeps here.
-    - `work`: what runs here, as a noun ("run") and as a verb ("running"), for what is said.
-    - `differs`: the sentence for a header that is not the one found: called with the name, what
-      the folder has there, and what is asked for.
+    - `path`: a new or empty folder, or one from an earlier run of the same kind.
+    - `header`: the name of a file and the JSON object in it, on which everything else in the folder
+      depends.
+    - `own`: the names of all other files of such a run.
+    - `work`: what runs here, as a noun ("run") and as a verb ("running"), for messages.
+    - `differs`: the message for a header that differs from the one found, as a function of the
+      name, the value in the folder and the value requested.
 
-    **Raises:** `ValueError` if `path` is no path, another process has the folder, its header is
-    another one, or it holds something else.
+    **Raises:** `ValueError` if `path` is not a path, another process has the folder, its header
+    differs, or it holds other files.
     """
 
     def __init__(
@@ -42,11 +42,13 @@ class Folder:
         self._noun, self._verb = work
         self._file, self._differs = self.path / header[0], differs
         known = {header[0], "lock", *own}
-        half = tuple(f"{name}." for name in known)  # what a kill left of `write_atomically`
+        half = tuple(
+            f"{name}." for name in known
+        )  # left behind by a kill during `write_atomically`
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = {p.name for p in self.path.iterdir()}
-            # Not by thread: whoever closes the folder gives it back.
+            # Not per thread: any thread may close the folder and release it.
             self._lock = FileLock(self.path / "lock", blocking=False, thread_local=False)
             self._lock.acquire()
         except Timeout:
@@ -63,7 +65,7 @@ class Folder:
             self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
         except BaseException:
             self._lock.release()
-            if "lock" not in there:  # a folder that is not ours stays as it was
+            if "lock" not in there:  # leave a folder that is not ours as it was
                 (self.path / "lock").unlink(missing_ok=True)
             raise
 
@@ -89,7 +91,7 @@ class Folder:
             raise ValueError(f"{self.path} belongs to a {self._noun} {said}; use another folder.")
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -100,7 +102,7 @@ class Folder:
 
 
 def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """Return where two configurations first differ: the name, and what each has there."""
+    """Return the first difference of two configurations: the name and both values."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(old.keys() - new.keys())]:
             found = difference(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
@@ -112,7 +114,7 @@ def difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | Non
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Return a scope in which a disk that is full, or gone, is one sentence.
+    """Return a scope that reports a full or missing disk in one sentence.
 
     **Raises:** `ValueError` for any `OSError` inside.
     """
@@ -126,7 +128,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_atomically(file: Path, text: str) -> None:
-    """Replace a file by this text: a reader sees the old or the new one, never half."""
+    """Replace the contents of a file; a reader sees the old or the new text, never a part."""
     new = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         with new.open("w") as out:

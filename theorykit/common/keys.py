@@ -9,7 +9,7 @@ from jaxtyping import Array, Key
 
 
 def is_key(value: Any) -> bool:
-    """Return whether this is one JAX random key, of the new kind or the old (two uint32)."""
+    """Return whether this is a single JAX random key, new-style or old-style (two uint32)."""
     if not isinstance(value, jax.Array | np.ndarray):
         return False
     if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
@@ -18,9 +18,9 @@ def is_key(value: Any) -> bool:
 
 
 def as_key(value: Any) -> Key[Array, ""]:
-    """Return the key of a seed, a number from 0 to 2^32 - 1, or the key that was given.
+    """Return a key, given as one or as a seed from 0 to 2^32 - 1.
 
-    A key of the old kind comes back as the new one that gives the same numbers.
+    An old-style key is returned as the new-style one that gives the same numbers.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -33,7 +33,7 @@ def as_key(value: Any) -> Key[Array, ""]:
 
 
 def generator(key: Any, *path: int) -> np.random.Generator:
-    """Return a numpy generator that depends on one JAX key and a path of numbers only.
+    """Return a numpy generator that depends only on one JAX key and a path of numbers.
 
     **Raises:** `ValueError` for anything but one key.
     """
@@ -43,7 +43,7 @@ def generator(key: Any, *path: int) -> np.random.Generator:
 
 
 def seed_of(key: Any, below: int = 2**31) -> int:
-    """Return a whole number from 0 to `below` - 1 that depends on one JAX key only.
+    """Return a whole number from 0 to `below` - 1 that depends only on one JAX key.
 
     **Raises:** `ValueError` for anything but one key.
     """

@@ -1,7 +1,7 @@
-"""What a process does before its first task, so that it computes the bits that others compute.
+"""Set up a process before its first task, so that all processes compute the same bits.
 
-Whoever starts Dask workers can have them do it before they import anything:
-`dask worker ADDRESS --preload theorykit.common.node`.
+Dask workers can be told to do this before they import anything: `dask worker ADDRESS --preload
+theorykit.common.node`.
 """
 
 import os
@@ -10,19 +10,19 @@ from typing import Any
 from theorykit.common.compiled import keep_compiled
 
 ONE_THREAD = {"NPROC": "1"}
-"""What XLA takes for the number of cores. With more it shares some sums among its threads."""
+"""Tells XLA the number of cores; with more than one it splits some sums over threads."""
 
 
 def one_thread() -> None:
-    """Let XLA compute in one thread, unless the user has set another number of them.
+    """Make XLA compute in one thread, unless the user has set another number.
 
-    It takes effect if JAX has computed nothing yet.
+    This takes effect only if JAX has computed nothing yet.
     """
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
 
 
 def dask_setup(worker: Any) -> None:
-    """Prepare a Dask worker, which calls this as it starts: one thread, and compiled code kept."""
+    """Prepare a Dask worker, which calls this on startup: one thread, and a compilation cache."""
     one_thread()
     keep_compiled()

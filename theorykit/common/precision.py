@@ -1,8 +1,8 @@
 """The precision of matrix products.
 
 A GPU multiplies float32 matrices with 10 bits of the mantissa (TensorFloat-32) unless told
-otherwise, a TPU with 7 (bfloat16), and no warning says so. JAX looks at the scope when it traces a
-product, and keeps what was traced in one scope apart from what was traced in another.
+otherwise, a TPU with 7 (bfloat16), and no warning says so. JAX reads the scope when it traces a
+product, and keeps separate traces for different scopes.
 """
 
 import functools
@@ -21,9 +21,9 @@ PRECISIONS = ("default", "high", "highest")
 
 
 def scope(precision: str | None) -> AbstractContextManager[Any]:
-    """Return a scope in which matrix products that state no precision have this one.
+    """Return a scope that sets the precision of matrix products that do not state one.
 
-    **Arguments:** `precision`: one of `PRECISIONS`, or None: what is in force outside.
+    **Arguments:** `precision`: one of `PRECISIONS`, or None to keep the precision in force outside.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -33,16 +33,16 @@ def scope(precision: str | None) -> AbstractContextManager[Any]:
 
 
 def in_force() -> str:
-    """Return the precision that products have here; "default of cpu" is that of the backend."""
+    """Return the precision of products here; "default of cpu" means that of the backend."""
     set_here = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
     stated = set_here is not None and set_here != "default"
     return str(set_here) if stated else f"default of {platform()}"
 
 
 def promoting(function: Function) -> Function:
-    """Return a function in which ranks and dtypes are promoted as JAX promotes them by default.
+    """Return a function in which JAX promotes ranks and dtypes as it does by default.
 
-    So it runs where the caller has JAX refuse that, to find mistakes in code of their own.
+    So it also runs for callers who have disabled promotion to find mistakes in their own code.
     """
 
     @functools.wraps(function)
@@ -54,11 +54,11 @@ def promoting(function: Function) -> Function:
 
 
 def highest(function: Function) -> Function:
-    """Return a function that computes as it was written, however the caller has set JAX.
+    """Return a function that computes as written, whatever the caller's JAX settings.
 
-    Its products have the full precision of their dtype, and it is `promoting`. That holds for
-    functions of the caller that it calls, too, unless they state a precision themselves. Derivative
-    rules (`jax.custom_jvp`) are traced later, and need a scope of their own.
+    Its products have the full precision of their dtype, and it is `promoting`. This also holds for
+    the caller's functions that it calls, unless they state a precision themselves. Derivative rules
+    (`jax.custom_jvp`) are traced later, and need a scope of their own.
     """
 
     @functools.wraps(function)

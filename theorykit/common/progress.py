@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on standard error where that is a terminal."""
+"""Progress bars on standard error, if that is a terminal."""
 
 import sys
 from typing import Any
@@ -8,14 +8,14 @@ from rich.progress import Progress, ProgressColumn
 
 
 class Bar:
-    """A bar while the context lasts; where none is drawn, its updates do nothing.
+    """A progress bar as a context manager; if it is not drawn, updates do nothing.
 
     **Arguments:**
 
-    - `total`: what `completed` grows to, from `done`.
-    - `columns`: what the bar shows; a text column may name `fields` of its own.
-    - `shown`: whether to draw it; None: if standard error is a terminal.
-    - `console`: where to; None: standard error.
+    - `total`: the final value of `completed`, which starts at `done`.
+    - `columns`: of the bar; a text column may refer to `fields`.
+    - `shown`: whether to draw it; None means if standard error is a terminal.
+    - `console`: where to draw it; None means standard error.
     - `options`: of `rich.progress.Progress`.
     """
 
@@ -30,23 +30,23 @@ class Bar:
         **options: Any,
     ):
         self.console = Console(stderr=True) if console is None else console
-        # Asked of the stream: FORCE_COLOR, which Jupyter sets, makes no terminal of a pipe.
+        # Ask the stream itself: FORCE_COLOR, which Jupyter sets, does not make a pipe a terminal.
         self.drawn = sys.stderr.isatty() if shown is None else shown
         self._display = Progress(*columns, console=self.console, **options)
         self._task = self._display.add_task("", total=total, completed=done, **(fields or {}))
 
     def update(self, completed: float, **fields: Any) -> None:
-        """Say how much is done by now, and what the columns' fields are."""
+        """Set how much is done, and the fields of the columns."""
         if self.drawn:
             self._display.update(self._task, completed=completed, **fields)
 
     def advance(self, share: float) -> None:
-        """Say that this much more is done."""
+        """Add to the amount done."""
         if self.drawn:
             self._display.advance(self._task, share)
 
     def say(self, line: str) -> None:
-        """Print a line: above the bar, where there is one."""
+        """Print a line, above the bar if there is one."""
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> "Bar":

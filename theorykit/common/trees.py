@@ -1,7 +1,7 @@
-"""Python's syntax trees, made by one thread at a time.
+"""Python syntax trees, built by one thread at a time.
 
-CPython 3.11 counts the depth of the trees that it makes for the whole process: two threads that
-make one at the same time get a `SystemError`.
+CPython 3.11 counts the depth of syntax trees per process: two threads that build trees at the same
+time get a `SystemError`.
 """
 
 import ast
@@ -14,7 +14,7 @@ _one_at_a_time = threading.RLock()
 def parse(source: str | bytes, file: str = "<unknown>") -> ast.Module:
     """Return the tree of a file's text.
 
-    **Raises:** `SyntaxError` for what is not Python.
+    **Raises:** `SyntaxError` for text that is not Python.
     """
     with _one_at_a_time:
         return ast.parse(source, file)

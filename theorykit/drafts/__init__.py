@@ -1,4 +1,4 @@
-"""A paper of one's own: the folder of its claims, and which of its statements have one."""
+"""A paper of your own: a folder for its claims, and which of its statements have claims."""
 
 from theorykit.drafts._coverage import Coverage as Coverage
 from theorykit.drafts._coverage import Covered as Covered

@@ -21,7 +21,7 @@ SHORT = {
 
 @dataclasses.dataclass(frozen=True)
 class Covered:
-    """A statement, the claims about it, and those of them that were written for another text."""
+    """A statement, the claims about it, and those claims that were written for an earlier text."""
 
     stated: Stated
     claims: tuple[Claim, ...]
@@ -38,10 +38,10 @@ class Covered:
 
 @dataclasses.dataclass(frozen=True)
 class Coverage:
-    """What a draft states, and what is claimed of it.
+    """The statements of a draft and the claims about them.
 
-    **Fields:** `entries`, in the draft's order; `elsewhere`, claims whose `ref` is no statement of
-    the draft.
+    **Fields:** `entries`, in the order of the draft; `elsewhere`, claims whose `ref` names no
+    statement of the draft.
     """
 
     entries: tuple[Covered, ...]
@@ -86,12 +86,12 @@ def coverage(
 
     **Arguments:**
 
-    - `draft`: the main file; what it inputs is read too, and numbers are those of the `.aux` file
-      beside it, if there is one.
-    - `claims`: the claims to look among.
-    - `record`: a file that keeps, for each claim, which text it was written for. A statement has
-      changed if its text is another one and the claim is the same.
-    - `accept`: take the texts as they are now.
+    - `draft`: the main file; files that it inputs are read too, and numbers come from the `.aux`
+      file beside it, if there is one.
+    - `claims`: the claims to search.
+    - `record`: a file that stores, for each claim, the text it was written for. A statement has
+      changed if its text differs and the claim is the same.
+    - `accept`: record the current texts.
 
     **Raises:** `ValueError` for a draft or record that cannot be read.
     """
@@ -127,7 +127,7 @@ def coverage(
 
 
 def refers(ref: str, stated: Stated) -> bool:
-    """Return whether a claim's reference names a statement."""
+    """Return whether the reference of a claim names a statement."""
     if stated.label and re.search(rf"(?<![\w:.-]){re.escape(stated.label)}(?![\w:.-])", ref):
         return True
     kind = stated.kind.lower()
@@ -146,7 +146,7 @@ def refers(ref: str, stated: Stated) -> bool:
 
 
 def _between(said: str, number: str) -> bool:
-    """Return whether a number lies in a range of whole numbers, as 7 does in 6-8."""
+    """Return whether a number lies in a range of integers, such as 7 in 6-8."""
     ends = re.findall(r"\(?(\d+)\)?\s*(?:-|–|to)\s*\(?(\d+)\)?", said)
     return number.isdigit() and any(int(a) <= int(number) <= int(b) for a, b in ends)
 
@@ -156,7 +156,7 @@ def _key(stated: Stated) -> str:
 
 
 def _mark(claim: Claim) -> str:
-    """Return what changes when the claim is written anew."""
+    """Return a hash that changes when the claim is rewritten."""
     return _hash("\0".join([claim.ref, claim.statement, claim.source() or ""]))
 
 
@@ -173,4 +173,4 @@ def _known(record: str | Path | None) -> dict[str, Any]:
             return found
     except (OSError, ValueError):
         pass
-    raise ValueError(f"{record} is not a record of `theorykit coverage`; name another file.")
+    raise ValueError(f"{record} is not a record of `theorykit coverage`; use another file.")

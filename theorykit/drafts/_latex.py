@@ -1,7 +1,7 @@
-r"""Read what a LaTeX draft states: its numbered theorems, lemmas and equations, in its order.
+r"""Read the numbered theorems, lemmas and equations of a LaTeX draft, in order.
 
 The body is parsed by pylatexenc. Declarations in the preamble (`\newtheorem`, thmtools'
-`\declaretheorem`, `\numberwithin`) are found by their form, since preambles are programs.
+`\declaretheorem`, `\numberwithin`) are found by pattern matching, since preambles are programs.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from typing import Any
 
 EQUATIONS = {"equation", "multline"}
 ROWS = {"align", "gather", "alignat", "flalign", "eqnarray"}
-"""Displays of one number, and those with a number for each row."""
+"""Displays with one number, and those with one number per row."""
 
 SECTIONS = ("chapter", "section", "subsection", "subsubsection")
 
@@ -24,8 +24,8 @@ _LEFT_OUT = {"comment", "verbatim", "lstlisting", "filecontents"}
 class Stated:
     """A numbered statement of a draft.
 
-    **Fields:** `kind`, as it is printed ("Lemma"), or "Equation"; `number`; `label`, or ""; `text`,
-    its LaTeX without comments, labels and layout; `file` and `line`, where it begins.
+    **Fields:** `kind`, as printed ("Lemma"), or "Equation"; `number`; `label`, or ""; `text`, its
+    LaTeX without comments, labels and layout; `file` and `line`, where it starts.
     """
 
     kind: str
@@ -48,12 +48,12 @@ class _Kind:
 
 
 def statements(draft: str | Path) -> list[Stated]:
-    """Return what a draft states, in its order.
+    """Return the statements of a draft, in order.
 
-    Numbers are those of the `.aux` file beside it for what has a label there, and are counted
+    Numbers come from the `.aux` file beside it for statements with a label there, and are counted
     otherwise. Files that it inputs are read too.
 
-    **Raises:** `ValueError` for a draft that is no text file, or has no document.
+    **Raises:** `ValueError` for a draft that is not a text file, or has no document.
     """
     draft = Path(draft)
     return _Reader(draft, _read(draft)).run()
@@ -69,7 +69,7 @@ def _read(file: Path) -> str:
 
 
 def plain(latex: str) -> str:
-    """Return LaTeX without comments, labels and layout: equal where what is printed is."""
+    """Return LaTeX without comments, labels and layout, so that equal output gives equal text."""
     latex = re.sub(r"(?<!\\)%.*", "", latex)
     latex = re.sub(r"\\label\s*\{[^{}]*\}", "", latex)
     latex = re.sub(r"\\(?:,|;|!|:|quad|qquad|nonumber|notag|left|right)(?![A-Za-z])", " ", latex)
@@ -77,7 +77,7 @@ def plain(latex: str) -> str:
 
 
 class _Reader:
-    """Goes through a draft and counts."""
+    """Walks through a draft and counts."""
 
     def __init__(self, draft: Path, source: str):
         self.draft = draft
@@ -96,7 +96,7 @@ class _Reader:
         self.found: list[Stated] = []
 
     def declare(self, preamble: str) -> None:
-        """Take over which environments are statements, and how they are counted."""
+        """Read from the preamble which environments are statements, and how they are counted."""
         rule = r"\\newtheorem\s*\{(\w+)\}\s*(?:\[(\w+)\])?\s*\{([^{}]*)\}\s*(?:\[(\w+)\])?"
         for name, shared, title, within in re.findall(rule, preamble):
             counter = self.kinds[shared].counter if shared in self.kinds else shared or name
@@ -127,12 +127,12 @@ class _Reader:
             self.within[counter] = within
 
     def run(self) -> list[Stated]:
-        """Return what is stated."""
+        """Return the statements."""
         self.walk(self.source, self.start, self.draft)
         return self.found
 
     def walk(self, source: str, start: int, file: Path) -> None:
-        """Go through a file from a place on."""
+        """Walk through a file from a given position."""
         from pylatexenc.latexwalker import LatexWalker
 
         walker = LatexWalker(source, tolerant_parsing=True)
@@ -140,7 +140,7 @@ class _Reader:
         self.go(nodes, source, file)
 
     def go(self, nodes: Iterable[Any], source: str, file: Path) -> None:
-        """Go through nodes in their order."""
+        """Walk through nodes in order."""
         from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode
 
         for node in nodes or ():
@@ -152,7 +152,7 @@ class _Reader:
                 self.environment(node, source, file)
 
     def macro(self, node: Any, file: Path) -> None:
-        """Count a section, begin the appendix, read a file that is input."""
+        """Count a section, start the appendix, or read an input file."""
         name = node.macroname
         if name in SECTIONS and not _starred(node):
             self.step(name)
@@ -167,7 +167,7 @@ class _Reader:
                 self.walk(_read(target), 0, target)
 
     def environment(self, node: Any, source: str, file: Path) -> None:
-        """Take a statement or an equation, or look inside."""
+        """Record a statement or an equation, or descend into the environment."""
         name = node.environmentname
         line = source.count("\n", 0, node.pos) + 1
         inner = source[node.pos : node.pos + node.len]
@@ -186,14 +186,14 @@ class _Reader:
             self.go(node.nodelist, source, file)
 
     def equation(self, inner: str, line: int, file: Path) -> None:
-        """Take an equation, whose tag is its number if it has one."""
+        """Record an equation; its number is its tag if it has one."""
         tag = re.search(r"\\tag\*?\s*\{([^{}]*)\}", inner)
         self.keep("Equation", tag[1] if tag else self.step("equation"), inner, line, file)
 
     def keep(
         self, kind: str, number: str, inner: str, line: int, file: Path, before: str | None = None
     ) -> None:
-        """Note a statement, by the number that LaTeX gave it where that is known."""
+        """Record a statement, with the number from LaTeX if it is known."""
         label = re.search(r"\\label\s*\{([^{}]*)\}", inner if before is None else before)
         name = label[1] if label else ""
         number = self.numbers.get(name, number)
@@ -202,14 +202,14 @@ class _Reader:
         self.found.append(Stated(kind, number, name, plain(text), place, line))
 
     def step(self, counter: str) -> str:
-        """Count one more, and return its number as it is printed."""
+        """Step a counter and return its printed value."""
         self.counts[counter] = self.counts.get(counter, 0) + 1
         for other in self.below(counter):
             self.counts[other] = 0
         return self.printed(counter)
 
     def below(self, counter: str) -> Iterator[str]:
-        """Yield the counters that begin anew when this one is stepped."""
+        """Yield the counters that are reset when this one is stepped."""
         known = {b: a for a, b in itertools.pairwise(SECTIONS)} | self.within
         for other, above in known.items():
             if above == counter:
@@ -217,7 +217,7 @@ class _Reader:
                 yield from self.below(other)
 
     def printed(self, counter: str) -> str:
-        """Return a counter as it is printed, with those that it is within."""
+        """Return the printed value of a counter, including its parents."""
         count = self.counts.get(counter, 0)
         top = "chapter" if "chapter" in self.counts else "section"
         own = chr(ord("A") + count - 1) if self.appendix and counter == top and count else count
@@ -246,7 +246,7 @@ def _argument(node: Any) -> str:
 
 
 def _before_equations(inner: str) -> str:
-    """Return the part of a statement in which a label is its own, and no equation's."""
+    """Return the part of a statement in which a label belongs to it and not to an equation."""
     return re.sub(
         r"\\begin\s*\{(equation|multline|align|gather|alignat|flalign|eqnarray)\*?\}.*?"
         r"\\end\s*\{\1\*?\}", " ", inner, flags=re.DOTALL,
@@ -254,7 +254,7 @@ def _before_equations(inner: str) -> str:
 
 
 def _rows(inner: str) -> Iterator[tuple[int, str]]:
-    """Yield the rows of a display of several, and where each begins; ends inside of it stay."""
+    """Yield the rows of a multi-row display and where each starts; nested rows stay together."""
     depth, start = 0, 0
     pieces = re.compile(r"\\begin\s*\{|\\end\s*\{|\\\\(?:\[[^\]]*\])?")
     for found in pieces.finditer(inner):

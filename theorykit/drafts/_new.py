@@ -19,19 +19,19 @@ FILES = {
     "lemmas.py": "{name}/lemmas.py",
     "test_claims.py": "tests/test_claims.py",
 }
-"""The templates, and where each goes."""
+"""The templates and their destinations."""
 
 
 def new(name: str, where: str | Path = ".") -> Path:
-    """Write a folder that works as it is: a paper with claims, and tests of them.
+    """Write a complete folder for a new paper, with claims and their tests.
 
-    **Arguments:** `name`: of the folder, of the package in it, and of the paper; `where`: the
-    folder to write it in.
+    **Arguments:** `name`: of the folder, the package in it, and the paper; `where`: the parent
+    folder.
 
     **Returns:** the folder.
 
-    **Raises:** `ValueError` for a name that will not do or that a known paper has, or a folder that
-    is there already.
+    **Raises:** `ValueError` for an invalid name or that of a known paper, or a folder that already
+    exists.
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(
@@ -58,6 +58,6 @@ def new(name: str, where: str | Path = ".") -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(pages.get_template(f"{template}.jinja").render(words))
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # no half of a folder
+        shutil.rmtree(folder, ignore_errors=True)  # do not leave half a folder
         raise
     return folder

@@ -1,4 +1,4 @@
-"""The papers' experiments, run again at the size of a laptop or as printed."""
+"""The papers' experiments, reproduced at laptop size or as printed."""
 
 from theorykit.experiments._curves import Curves as Curves
 from theorykit.experiments._experiment import Experiment as Experiment

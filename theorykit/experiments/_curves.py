@@ -1,4 +1,4 @@
-"""What was measured along an axis, a curve per name: its table, its plot and its summary."""
+"""Measurements along an axis, one curve per name, with table, plot and summary."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from theorykit.experiments._plots import Line, Panel, Plot
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """Numbers along an axis, several independent runs at each point, one curve per name.
+    """Numbers along an axis, with several independent runs at each point, one curve per name.
 
-    **Fields:** `axis`, its name, and `at`, its points; `lines`: name -> (points, runs);
-    `measured`: what the numbers are; `runs`: what a run is called.
+    **Fields:** `axis`, its name, and `at`, its points; `lines`: name -> (points, runs); `measured`:
+    a description of the numbers; `runs`: the word for runs.
     """
 
     axis: str
@@ -27,14 +27,14 @@ class Curves:
     runs: str = "seeds"
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table: a row for each point, with the mean of each curve and its interval."""
+        """Return the table: one row per point, with the mean of each curve and its interval."""
         return [
             {self.axis: value, **{n: f"{Mean.of(y[i]):.3f}" for n, y in self.lines.items()}}
             for i, value in enumerate(self.at)
         ]
 
     def plot(self, **axes: Any) -> Plot:
-        """Return the plot; `axes` is what matplotlib's `Axes.set` takes, such as `xscale`."""
+        """Return the plot; `axes` are arguments of matplotlib's `Axes.set`, such as `xscale`."""
         lines = [Line(self.at, y, name) for name, y in self.lines.items()]
         labels = dict(xlabel=self.axis, ylabel=self.measured)
         return Plot([Panel(lines, labels | axes)], size=(5.5, 3.8))
@@ -51,7 +51,7 @@ class Curves:
     def finding(self, printed: str | None = None, **axes: Any) -> Finding:
         """Return summary, table, numbers and plot.
 
-        **Arguments:** `printed`: what the paper says of it; `axes`: as for `plot`.
+        **Arguments:** `printed`: what the paper says about it; `axes`: as for `plot`.
         """
         paper = "" if printed is None else f" The paper: {printed}."
         numbers = {self.axis: list(self.at), **{n: y.tolist() for n, y in self.lines.items()}}

@@ -1,4 +1,4 @@
-"""Experiments: a paper's figure, trained again at a stated size, with its table and its plot."""
+"""Experiments: a paper's figure, reproduced at a stated size, with its table and plot."""
 
 import dataclasses
 import importlib
@@ -23,12 +23,13 @@ _known: dict[tuple[str, str], "Experiment"] = {}
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """How an experiment is run.
+    """The settings of a run of an experiment.
 
     **Fields:** `size`, "cpu" (minutes on two cores) or "paper" (as printed); `seed`; `folder`, for
-    checkpoints and results, so that a killed run goes on; `say`, called with a line of progress;
-    `together`: how many seeds of a training are one task, trained side by side, None for all (the
-    last digits depend on it); `away`: where functions are called, which `Experiment.run` sets.
+    checkpoints and results, so that a killed run resumes; `say`, called with lines of progress;
+    `together`: the number of seeds of a training that form one task and train in parallel, None for
+    all (the last digits depend on it); `away`: the place where functions are called, set by
+    `Experiment.run`.
     """
 
     size: str = "cpu"
@@ -39,27 +40,27 @@ class Setting:
     away: Calls | None = None
 
     def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
-        """Call a function with each tuple of arguments, and return what it returns, in order.
+        """Call a function with each tuple of arguments, and return the results in order.
 
-        In one process they take turns. Where there are more, the calls wait for each other no
-        longer: what they train, and what they `call`, goes on at the same time.
+        With one process, the calls run in turn. With more, they run concurrently, and so do their
+        trainings and what they `call`.
         """
         if self.away is None:
             return [function(*point) for point in points]
         return self.away.each(function, points)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function of a module, in another process if there are more than this."""
+        """Call a function of a module, in another process if there is one."""
         return function(*args) if self.away is None else self.away.call(function, *args)
 
     def at(self, *names: str) -> Path | None:
-        """Return a folder inside the run's, or None if nothing is kept."""
+        """Return a folder inside that of the run, or None if nothing is saved."""
         return None if self.folder is None else self.folder.joinpath(*names)
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """An experiment of a paper; its `words` are its function's docstring."""
+    """An experiment of a paper; `words` is the docstring of its function."""
 
     paper: str
     name: str
@@ -72,13 +73,13 @@ class Experiment:
     ) -> Finding:
         """Train, and write `finding.json` and `figure.png` into the folder, if there is one.
 
-        **Arguments:** `jobs`, `executor`: points of a sweep, and groups of seeds, are trained in as
-        many processes of this machine, or wherever the executor takes them; only this process
-        writes into the folder. What is found is the same.
+        **Arguments:** `jobs`, `executor`: points of a sweep and groups of seeds are trained in this
+        many local processes, or wherever the executor runs them; only this process writes to the
+        folder. The findings are the same.
 
-        **Raises:** `ValueError` for another size, both or neither a number nor an executor, a
-        folder that does not fit or cannot be written, or processes that are lost or have other
-        code.
+        **Raises:** `ValueError` for an unknown size, for both `jobs` and `executor` or invalid
+        ones, a folder that does not fit or cannot be written, or processes that are lost or have
+        different code.
         """
         if setting.size not in SIZES:
             raise ValueError(f"the size is cpu or paper, not {setting.size!r}.")
@@ -88,7 +89,7 @@ class Experiment:
             return self._written(dataclasses.replace(setting, away=away))
 
     def _written(self, setting: Setting) -> Finding:
-        """Train, and write what is found."""
+        """Train, and write the finding."""
         if setting.folder is None:
             return self.build(setting)
         header = ("experiment.json", self._header(setting))
@@ -115,10 +116,10 @@ class Experiment:
 def reproduces(
     paper: str, name: str, *, ref: str
 ) -> Callable[[Callable[[Setting], Finding]], Experiment]:
-    """Make an experiment of a function of a `Setting` that returns a `Finding`: a decorator.
+    """A decorator that makes an experiment from a function from `Setting` to `Finding`.
 
-    **Arguments:** `paper` and `name`, under which it is found and run; `ref`: what it reproduces,
-    such as "Fig. 1". The docstring of the function is the experiment's `words`.
+    **Arguments:** `paper` and `name`, which identify it; `ref`: what it reproduces, such as "Fig.
+    1". The docstring of the function is the experiment's `words`.
     """
 
     def register(build: Callable[[Setting], Finding]) -> Experiment:

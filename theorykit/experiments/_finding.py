@@ -1,4 +1,4 @@
-"""What an experiment hands back: sentences, a table, numbers and a plot."""
+"""The result of an experiment: sentences, a table, numbers and a plot."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What an experiment found.
+    """The result of an experiment.
 
-    **Fields:** `summary`, in sentences; `rows`, the table; `numbers`, what the summary rests on;
-    `plot`, which draws a figure into a file, such as a `Plot`.
+    **Fields:** `summary`, in sentences; `rows`, the table; `numbers`, on which the summary rests;
+    `plot`, which draws a figure to a file, such as a `Plot`.
     """
 
     summary: str

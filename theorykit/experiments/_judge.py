@@ -1,4 +1,4 @@
-"""Trained networks, measured: all seeds of a fit, one after the other, in compiled code."""
+"""Measurements on trained networks: all seeds of a fit, one after another, in compiled code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +12,11 @@ from theorykit.networks.tasks import Task
 
 
 def over_seeds(fit: Any, measure: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that measures the network of each seed of a fit.
+    """Return a function that applies a measurement to the network of each seed of a fit.
 
-    **Arguments:** `measure(network, *arguments)`: arrays, from a network and arrays.
+    **Arguments:** `measure(network, *arguments)`: maps a network and arrays to arrays.
 
-    **Returns:** a function of the same arguments; its arrays have the seeds as first axis.
+    **Returns:** a function of the same arguments; the first axis of its arrays is the seed.
     """
     run = jax.jit(
         lambda parameters, arguments: jax.lax.map(
@@ -31,7 +31,7 @@ def judged(
 ) -> Float[np.ndarray, " seeds"]:
     """Return the mean metric of each seed's network, on `count` fresh examples of a length.
 
-    The same examples for all seeds, a function of `seed` and the length.
+    All seeds get the same examples, which are a function of `seed` and the length.
     """
     keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), length), count)
     samples = jax.vmap(lambda key: task.sample(key, length))(keys)

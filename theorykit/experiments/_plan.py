@@ -1,4 +1,4 @@
-"""A plan: a problem, networks, an optimizer and a budget, the same in every experiment."""
+"""A plan: a problem, networks, an optimiser and a budget, in the same form for every experiment."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ from theorykit.experiments._training import Training, joined
 class Adam(Spelt):
     """Adam, or AdamW if weights decay, at a rate that may fall to 0 over the steps.
 
-    **Fields:** `rate`; `falling`: None, "linear" or "cosine"; `warmup`: steps in which the rate
-    rises from 0, before a linear fall; `decay`: of the weights.
+    **Fields:** `rate`; `falling`: None, "linear" or "cosine"; `warmup`: the number of steps in
+    which the rate rises from 0, before a linear fall; `decay`: the weight decay.
 
-    **Raises:** `ValueError` for another way to fall, or a warmup without a linear fall.
+    **Raises:** `ValueError` for an unknown `falling`, or a warmup without a linear fall.
     """
 
     rate: float = 1e-3
@@ -35,7 +35,7 @@ class Adam(Spelt):
             raise ValueError("a warmup needs a learning rate that falls linearly.")
 
     def __call__(self, steps: int) -> Any:
-        """Return the transformation of optax for a training of so many steps."""
+        """Return the optax transformation for this many steps."""
         import optax
 
         rate: Any = self.rate
@@ -55,11 +55,11 @@ class Plan(Spelt):
     **Fields:**
 
     - `problem`: `training.OnTask` (a task, with length and batch) or `training.OnData`.
-    - `network`: options of `nets.Transformer`, beside those that the task asks for; or a function
-      of `nnx.Rngs` that makes another network.
-    - `optimizer`: `Adam`, or another function of the number of steps that prints its settings.
-    - `steps`, at most; `every`: how many steps lie between two evaluations; `seeds`: how many
-      networks train side by side; `stop`: when one has trained enough, as `training.reaches`.
+    - `network`: options of `nets.Transformer`, in addition to those of the task; or a function of
+      `nnx.Rngs` that makes another network.
+    - `optimizer`: `Adam`, or another function of the number of steps whose repr shows its settings.
+    - `steps`: the most steps; `every`: the number of steps between evaluations; `seeds`: the number
+      of networks that train in parallel; `stop`: a stopping rule, such as `training.reaches`.
     """
 
     problem: Any
@@ -71,7 +71,7 @@ class Plan(Spelt):
     stop: Callable[[dict[str, Any]], Any] | None = None
 
     def make(self, rngs: Any) -> Any:
-        """Return a network at its start."""
+        """Return a network at initialisation."""
         from theorykit.networks.nets import Transformer
 
         if not isinstance(self.network, Mapping):
@@ -87,13 +87,13 @@ class Plan(Spelt):
         config: Mapping[str, Any] | None = None,
         progress: bool = False,
     ) -> Any:
-        """Train all seeds, and return the `training.Fit`; a killed run goes on where it was.
+        """Train all seeds and return the `training.Fit`; a killed run resumes.
 
-        They train side by side, or as many of them as the setting has `together`.
+        They train in parallel, all of them or as many as the setting's `together`.
 
-        **Arguments:** `where`: a folder of this training's own inside the run's; `start`: an
-        earlier fit, whose networks train on; `config`: what else the numbers depend on; `progress`:
-        whether a bar is shown.
+        **Arguments:** `where`: a folder for this training inside that of the run; `start`: an
+        earlier fit whose networks continue to train; `config`: anything else on which the numbers
+        depend; `progress`: whether to show a bar.
         """
         facts = {"optimizer": repr(self.optimizer), **(config or {})}
         if isinstance(self.network, Mapping):

@@ -1,4 +1,4 @@
-"""Figures of findings: panels of curves, with the interval of a mean over runs."""
+"""Figures of findings: panels of curves, with confidence intervals of means over runs."""
 
 import contextlib
 import dataclasses
@@ -15,8 +15,8 @@ from theorykit.experiments._means import Mean
 class Line:
     """A curve.
 
-    **Fields:** `x` (points,); `y` (points,), or (points, runs), of which the mean is drawn with its
-    95% interval; `label`; `style`: what else matplotlib's `plot` takes, such as `color`.
+    **Fields:** `x` (points,); `y` (points,), or (points, runs), drawn as a mean with its 95%
+    interval; `label`; `style`: further arguments of matplotlib's `plot`, such as `color`.
     """
 
     x: Any
@@ -25,7 +25,7 @@ class Line:
     style: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def draw(self, axes: Any) -> None:
-        """Draw the curve into axes of matplotlib."""
+        """Draw the curve on matplotlib axes."""
         style = {"marker": "o", "markersize": 4, "label": self.label, **self.style}
         y = np.asarray(self.y, float)
         if y.ndim == 1:
@@ -40,9 +40,9 @@ class Line:
 class Panel:
     """Curves in one frame.
 
-    **Fields:** `lines`; `axes`: what matplotlib's `Axes.set` takes, such as `xscale` and `title`;
-    `ticks`: where x is marked, if not where matplotlib would; `legend`: what `Axes.legend` takes,
-    None for no legend.
+    **Fields:** `lines`; `axes`: arguments of matplotlib's `Axes.set`, such as `xscale` and `title`;
+    `ticks`: x ticks, matplotlib's choice by default; `legend`: arguments of `Axes.legend`, None for
+    no legend.
     """
 
     lines: Sequence[Line]
@@ -51,7 +51,7 @@ class Panel:
     legend: Mapping[str, Any] | None = dataclasses.field(default_factory=dict)
 
     def draw(self, axes: Any) -> None:
-        """Draw all curves into axes of matplotlib."""
+        """Draw all curves on matplotlib axes."""
         for line in self.lines:
             line.draw(axes)
         axes.set(**self.axes)
@@ -65,10 +65,10 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Panels beside each other, at one scale of y; called with a file, it draws them into it.
+    """Panels side by side with a shared y scale; calling it with a file draws them to that file.
 
-    **Fields:** `panels`; `size` of each, in inches; `across`: how many stand in a row (6 at most);
-    `below`: words under all of them.
+    **Fields:** `panels`; `size` of each, in inches; `across`: the number of panels per row (at most
+    6); `below`: text under all of them.
     """
 
     panels: Sequence[Panel]
@@ -77,7 +77,7 @@ class Plot:
     below: str | None = None
 
     def __call__(self, file: Path) -> None:
-        """Draw into a file."""
+        """Draw to a file."""
         across = min(len(self.panels), self.across)
         down = -(-len(self.panels) // across)
         width, height = self.size
@@ -93,7 +93,7 @@ class Plot:
 
 @contextlib.contextmanager
 def figure(file: Path, width: float, height: float) -> Iterator[Any]:
-    """Give a figure of matplotlib, so many inches large, and write it into the file at the end."""
+    """Yield a matplotlib figure of a size in inches, and save it to the file at the end."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(width, height), layout="constrained")

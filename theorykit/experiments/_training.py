@@ -1,8 +1,8 @@
-"""A training of a plan, in this process or leg by leg in others.
+"""A training run of a plan, in this process or leg by leg in others.
 
-Elsewhere it is a chain of tasks, its legs: each gets the fit's folder as it is, trains for a
-minute, and hands the folder back. So only the process that asks writes into the run's folder, what
-is kept there is what a training in this process keeps, and a process that is lost costs a minute.
+Elsewhere it is a chain of tasks, its legs: each gets the contents of the fit's folder, trains for a
+minute, and returns the contents. So only the calling process writes to the run's folder, the files
+are the same as for training in this process, and losing a process costs a minute.
 """
 
 import dataclasses
@@ -20,18 +20,18 @@ from theorykit.common.folders import writing
 from theorykit.experiments._experiment import Setting
 
 LEG = 60.0
-"""Seconds of training in one task, compiling not counted."""
+"""Seconds of training in one task, not counting compilation."""
 
 Files = Mapping[str, bytes]
-"""What a folder holds, by path."""
+"""The contents of a folder, by path."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """Seeds of a plan that train side by side.
+    """Seeds of a plan that train in parallel.
 
-    **Fields:** `plan`, a `Plan`; `seeds`, their numbers; `key`; `start`: the state that they go on
-    from, or None; `config`: what the numbers depend on beside the plan's own.
+    **Fields:** `plan`, a `Plan`; `seeds`, their numbers; `key`; `start`: the state from which they
+    continue, or None; `config`: what the numbers depend on besides the plan.
     """
 
     plan: Any
@@ -41,9 +41,9 @@ class Training:
     config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def run(self, setting: Setting, where: Sequence[str], progress: bool = False) -> Any:
-        """Return the `training.Fit`; a killed run goes on where it was.
+        """Return the `training.Fit`; a killed run resumes.
 
-        **Arguments:** `where`: a folder of its own inside the run's.
+        **Arguments:** `where`: its own folder inside that of the run.
         """
         folder = setting.at(*where)
         if setting.away is None:
@@ -57,7 +57,7 @@ class Training:
         return fit
 
     def here(self, folder: Path | None, progress: bool, seconds: float | None = None) -> Any:
-        """Train in this process, for so many seconds if they are given."""
+        """Train in this process, for at most `seconds` if given."""
         from theorykit.networks.training import fit
 
         plan = self.plan
@@ -69,11 +69,12 @@ class Training:
 
 
 def leg(training: Training, files: Files, called: str, seconds: float) -> tuple[Any, Files, int]:
-    """Train for so many seconds in a folder of this process.
+    """Train for some seconds in a folder of this process.
 
-    **Arguments:** `files`: what the folder holds; `called`: its name where it is kept.
+    **Arguments:** `files`: the contents of the folder; `called`: its name where it is stored.
 
-    **Returns:** the fit, None if it is not over; what the folder holds now; the steps made by now.
+    **Returns:** the fit, or None if it is unfinished; the contents of the folder; the steps done so
+    far.
     """
     from theorykit.networks.training import Diverged, Paused
 
@@ -86,13 +87,13 @@ def leg(training: Training, files: Files, called: str, seconds: float) -> tuple[
             return None, read_files(folder), paused.step
         except Diverged:
             raise
-        except ValueError as error:  # which may name the folder
+        except ValueError as error:  # the message may name the folder
             raise ValueError(str(error).replace(str(folder), called)) from None
         return fit, read_files(folder), int(fit.history.steps[-1])
 
 
 def read_files(folder: Path | None) -> Files:
-    """Return what a fit keeps in its folder."""
+    """Return the files of a fit."""
     if folder is None or not folder.is_dir():
         return {}
     found = {f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()}
@@ -101,7 +102,7 @@ def read_files(folder: Path | None) -> Files:
 
 
 def write_files(folder: Path | None, files: Files) -> None:
-    """Make a fit's folder hold this; a kill leaves the checkpoints of before or of after."""
+    """Set the contents of a fit's folder; a kill leaves either the old or the new checkpoints."""
     if folder is None or not files:
         return
     new, kept = folder / "checkpoints.new", folder / "checkpoints"
@@ -109,7 +110,7 @@ def write_files(folder: Path | None, files: Files) -> None:
         shutil.rmtree(new, ignore_errors=True)
         there = {child.name for child in kept.glob("*") if child.name.isdecimal()}
         steps = {step for name in files if (step := _step(name)) is not None}
-        for name in sorted(files, key=lambda name: name != "config.json"):  # by which it is a fit's
+        for name in sorted(files, key=lambda name: name != "config.json"):  # it marks a fit
             step, content = _step(name), files[name]
             target = folder / name if step is None else new / Path(name).relative_to("checkpoints")
             if step not in there:
@@ -126,15 +127,15 @@ def write_files(folder: Path | None, files: Files) -> None:
 
 
 def _step(name: str) -> str | None:
-    """Return the step of the checkpoint that a file is of, or None."""
+    """Return the step of the checkpoint to which a file belongs, or None."""
     first, *rest = name.split("/")
     return rest[0] if first == "checkpoints" and len(rest) > 1 and rest[0].isdecimal() else None
 
 
 def joined(fits: Sequence[Any]) -> Any:
-    """Return one fit of several whose seeds follow on each other.
+    """Join fits with consecutive seeds into one.
 
-    A fit that ended before others, since its seeds had stopped, keeps its last measurements.
+    A fit that ended early, because its seeds had stopped, keeps its last measurements.
     """
     from theorykit.networks.training import Fit, History
 

@@ -1,4 +1,4 @@
-"""Where work is done: processes of this machine, any executor, a Dask or a Slurm cluster."""
+"""Where work runs: local processes, any executor, a Dask cluster or a Slurm cluster."""
 
 from theorykit.places._calls import Calls as Calls
 from theorykit.places._calls import Closed as Closed

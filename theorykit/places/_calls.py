@@ -1,4 +1,4 @@
-"""Functions that are called where a place has its processes: whoever calls waits for the answer."""
+"""Blocking function calls in the processes of a place."""
 
 import contextlib
 import dataclasses
@@ -31,24 +31,24 @@ from theorykit.places._processes import Processes
 from theorykit.places._task import Failure, Mismatch, Place, Progress, Task
 
 MOST = 1000
-"""Calls of one `each` that are under way at once."""
+"""The number of calls of one `each` in flight at once."""
 
 VERSIONED = {"builtins", "jax", "jaxlib", "numpy", "flax", "optax", "chex", "ml_dtypes"}
-"""Packages whose code is not compared: their versions are, or say enough."""
+"""Packages whose code is not compared, since their versions are compared or suffice."""
 
 
 class Closed(Exception):
-    """The place takes no further call, since one before it failed or the run was broken off."""
+    """The place accepts no more calls, since an earlier one failed or the run was aborted."""
 
 
 class Lost(ValueError):
-    """A call that came to no end: its process was killed, or hung, each time that it was tried."""
+    """A call that never finished: its process was killed, or hung, on every try."""
 
 
 def place_of(jobs: int | None, executor: Executor | None) -> Place | None:
-    """Return the place that was asked for, None for this process.
+    """Return the requested place, or None for this process.
 
-    **Raises:** `ValueError` for both, a number of processes below 1, or no executor.
+    **Raises:** `ValueError` for both, a number of processes below 1, or anything but an executor.
     """
     if jobs is not None and executor is not None:
         raise ValueError("give jobs or an executor, not both.")
@@ -74,9 +74,10 @@ def opened(
 
 
 class Calls:
-    """Calls functions where a place has its processes; any thread may ask.
+    """Calls functions in the processes of a place, from any thread.
 
-    **Arguments:** `place`; `say`: called with a sentence if something has to be done here instead.
+    **Arguments:** `place`; `say`: called with a sentence if something must run in this process
+    instead.
     """
 
     def __init__(self, place: Place, say: Callable[[str], None] = lambda line: None):
@@ -85,14 +86,16 @@ class Calls:
         self._open: set[Future] = set()
         self._here = threading.Lock()
         self._stopped = self._told = False
-        code_of("theorykit")  # takes a moment, once
+        code_of("theorykit")  # slow the first time
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what the function returns, or raise what it raises, in another process.
+        """Call a function in another process; return its result or raise its exception.
 
-        A function of a notebook or script, or with arguments that cannot be sent, is called here.
+        A function defined in a notebook or script, or with arguments that cannot be sent, is called
+        in this process.
 
-        **Raises:** `Lost` if its process is lost; `Mismatch` if that has other code; `Closed`.
+        **Raises:** `Lost` if its process is lost; `Mismatch` if that process has different code;
+        `Closed`.
         """
         if self._stopped:
             raise Closed
@@ -116,10 +119,10 @@ class Calls:
         return answer
 
     def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
-        """Call a function with each tuple of arguments, in threads; return the answers in order.
+        """Call a function with each tuple of arguments, in threads; return the results in order.
 
-        It is the function that makes calls of this place. If one fails, those under way come to
-        their end, so that what they keep is kept, and then its exception is raised.
+        The function itself makes calls to this place. If one fails, those in flight finish, so that
+        their results are saved, and then its exception is raised.
         """
         import jax
 
@@ -146,18 +149,18 @@ class Calls:
         return [future.result() for future in asked]
 
     def stop(self) -> None:
-        """Take no further call; those under way come to their end."""
+        """Accept no more calls; those in flight finish."""
         self._stopped = True
 
     def close(self) -> None:
-        """Take no further call, and break off those under way: they raise `Closed`."""
+        """Accept no more calls and abort those in flight, which raise `Closed`."""
         self.stop()
         self._place.close()
         for asked in self._open.copy():
             _settle(asked, Closed())
 
     def _call_here(self, function: Callable[..., Any], args: Any, error: Exception) -> Any:
-        with self._here:  # one at a time, as without a place
+        with self._here:  # one at a time, as if there were no place
             if not self._told:
                 self._told = True
                 self._say(
@@ -175,7 +178,7 @@ def _wide() -> bool:
 
 
 def _settle(asked: Future, event: Any) -> None:
-    """Hand an answer to whoever waits for it, unless nobody does any more."""
+    """Deliver an answer, unless nobody waits for it any more."""
     with contextlib.suppress(InvalidStateError):
         if isinstance(event, Failure):
             asked.set_exception(Lost(event.why))
@@ -190,7 +193,7 @@ class Call(Task):
     """A function and its arguments, pickled.
 
     **Fields:** `data`; `sources`: a hash of the code of each package that it needs; `wide`: whether
-    JAX computes in 64 bits where it is asked.
+    the caller's JAX computes in 64 bits.
     """
 
     data: bytes
@@ -198,7 +201,7 @@ class Call(Task):
     wide: bool = False
 
     def do(self, progress: Progress) -> tuple[bool, bytes]:
-        """Return whether the function returned, and what it returned or raised, pickled."""
+        """Return whether the function returned, and its pickled result or exception."""
         import jax
 
         for package, asked in self.sources.items():
@@ -207,7 +210,7 @@ class Call(Task):
                     f"{package} differs in the process that does the work: it was edited in the "
                     "meantime, or another version is installed there."
                 )
-        with jax.enable_x64(self.wide):  # arrays are unpickled by it, too
+        with jax.enable_x64(self.wide):  # unpickling arrays depends on this too
             try:
                 function, args = pickle.loads(self.data)
             except Exception as error:
@@ -221,7 +224,7 @@ class Call(Task):
 
 
 def _portable(error: Exception) -> bytes:
-    """Return an exception, pickled, as a sentence if it cannot be pickled as it is."""
+    """Return a pickled exception, reduced to a sentence if it cannot be pickled itself."""
     try:
         data = pickle.dumps(error)
         pickle.loads(data)
@@ -231,7 +234,7 @@ def _portable(error: Exception) -> bytes:
 
 
 def packed(value: Any) -> tuple[bytes, dict[str, str]]:
-    """Return a value pickled, and a hash of the code of each package that it has objects of.
+    """Return a pickled value, and a hash of the code of each package whose objects it contains.
 
     **Raises:** `pickle.PicklingError`, `AttributeError` or `TypeError` if it cannot be sent.
     """
@@ -242,7 +245,7 @@ def packed(value: Any) -> tuple[bytes, dict[str, str]]:
 
 
 class _Noting(pickle.Pickler):
-    """Notes the top-level packages of all functions and classes that it meets."""
+    """Records the top-level packages of all functions and classes that it pickles."""
 
     def __init__(self, out: io.BytesIO):
         super().__init__(out)
@@ -262,9 +265,9 @@ class _Noting(pickle.Pickler):
 
 @functools.cache
 def code_of(package: str) -> str:
-    """Return a hash of a package's or module's Python files, as they are when first asked.
+    """Return a hash of the Python files of a package or module, as of the first call.
 
-    It is the same whichever way the package is installed.
+    It does not depend on how the package is installed.
     """
     try:
         module = importlib.import_module(package)
@@ -279,7 +282,7 @@ def code_of(package: str) -> str:
 
 
 def modules(package: str, paths: Sequence[str]) -> dict[str, Path]:
-    """Return the files of the modules in a package, by name; nothing is imported."""
+    """Return the files of the modules in a package, by name, without importing anything."""
     found: dict[str, Path] = {}
     for finder, name, inner in pkgutil.iter_modules(paths):
         folder = Path(finder.path)  # type: ignore[union-attr]
@@ -288,7 +291,7 @@ def modules(package: str, paths: Sequence[str]) -> dict[str, Path]:
         if name == package or (str(folder) != paths[0] and not inner):
             continue
         file = folder / name / "__init__.py" if inner else folder / f"{name}.py"
-        if file.is_file():  # no extension
+        if file.is_file():  # not an extension module
             found[f"{package}.{name}"] = file
         if inner:
             found |= modules(f"{package}.{name}", [str(folder / name)])

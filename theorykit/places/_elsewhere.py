@@ -1,4 +1,4 @@
-"""Tasks that an executor does, wherever it takes them."""
+"""Tasks run by an executor, wherever its workers are."""
 
 import concurrent.futures
 import pickle
@@ -10,11 +10,11 @@ from typing import Any
 from theorykit.places._task import TRIES, Failure, Gone, Mismatch, Said, Task, perform
 
 HAS_TRIED = ("KilledWorker",)
-"""Errors of executors that have tried again by themselves, by name: Dask is not imported here."""
+"""Errors of executors that retry by themselves, by name, since Dask is not imported here."""
 
 
 LACKS = (ImportError, AttributeError, pickle.UnpicklingError)
-"""Errors of workers that do not have the code: no other task could be done there."""
+"""Errors of workers that lack the code, so that no other task could run there."""
 
 
 class Elsewhere:
@@ -30,12 +30,12 @@ class Elsewhere:
         self._closed = threading.Event()
 
     def begin(self, tasks: Sequence[Task], say: Said) -> None:
-        """Hand over all tasks."""
+        """Submit all tasks."""
         for task in tasks:
             self._submit(task, say, 1)
 
     def close(self) -> None:
-        """Take back what has not started."""
+        """Cancel tasks that have not started."""
         self._closed.set()
         for future in list(self._futures.values()):
             future.cancel()
@@ -43,7 +43,7 @@ class Elsewhere:
     def _submit(self, task: Task, say: Said, tries: int) -> None:
         try:
             future = self._executor.submit(perform, task, tried=uuid.uuid4().hex)
-        except Exception as error:  # it has been shut down, or has lost its workers
+        except Exception as error:  # it was shut down, or has lost its workers
             why = _in_a_line(error) or type(error).__name__
             say(task.id, Gone(f"the executor accepts no more work: {why}."))
             return
@@ -53,7 +53,7 @@ class Elsewhere:
     def _done(self, future: concurrent.futures.Future, task: Task, say: Said, tries: int) -> None:
         if self._closed.is_set():
             return
-        self._futures.pop(task.id, None)  # with what it holds
+        self._futures.pop(task.id, None)  # and with it, what it holds
         if future.cancelled():
             say(task.id, Gone("the executor dropped work that it had accepted, or has gone."))
             return
@@ -64,7 +64,7 @@ class Elsewhere:
             say(task.id, error)
         elif type(error).__name__ in HAS_TRIED:
             say(task.id, Failure(f"The workers that ran it died: {_in_a_line(error)}."))
-        elif isinstance(error, LACKS) or "deserializ" in str(error):  # Dask's scheduler says that
+        elif isinstance(error, LACKS) or "deserializ" in str(error):  # as Dask's scheduler says
             say(
                 task.id,
                 Gone(f"the executor's processes cannot take the work: {_in_a_line(error)}."),
@@ -73,7 +73,7 @@ class Elsewhere:
             self._submit(task, say, tries + 1)
         else:
             said = f"{type(error).__name__}: {_in_a_line(error)}"
-            say(task.id, Failure(f"The executor could not run it, {TRIES} times: {said}"))
+            say(task.id, Failure(f"The executor failed to run it, {TRIES} times: {said}"))
 
 
 def _in_a_line(error: Any) -> str:

@@ -1,7 +1,7 @@
-"""Clusters by name, as the command line's `--on` has them: `dask:ADDRESS`, `slurm[:options]`.
+"""Clusters by name, as in `--on` on the command line: `dask:ADDRESS`, `slurm[:options]`.
 
-Both are Dask: on Slurm, each job that is submitted is a Dask worker (dask-jobqueue), which imports
-theorykit once and then does one task after the other.
+Both use Dask: on Slurm, each submitted job is a Dask worker (dask-jobqueue), which imports
+theorykit once and then runs one task after another.
 """
 
 import contextlib
@@ -21,27 +21,27 @@ from theorykit.common.compiled import cache_home
 from theorykit.common.node import ONE_THREAD
 
 WAIT = 20.0
-"""Seconds in which a scheduler has to answer."""
+"""Seconds to wait for an answer from a scheduler."""
 
 FORMS = "dask:ADDRESS, such as dask:tcp://10.0.0.1:8786, or slurm, or slurm:jobs=8,time=02:00:00"
 
 SLURM = {"jobs": "4", "time": "01:00:00", "mem": "4G", "cpus-per-task": "1"}
-"""Options of a Slurm job where none are given; but for `jobs`, all are those of `sbatch`."""
+"""Default options of a Slurm job; all except `jobs` are options of `sbatch`."""
 
 
 @contextlib.contextmanager
 def connected(
     on: str | None, say: Callable[[str], None] = lambda line: None
 ) -> Iterator[Executor | None]:
-    """Return a scope with the executor of a cluster; None if none is asked for.
+    """Return a scope with the executor of a cluster, or with None if none is requested.
 
-    **Arguments:** `on`: `"dask:ADDRESS"`, a scheduler that runs; or `"slurm"`, with options of
-    `sbatch` behind a colon, as in `"slurm:jobs=8,partition=short,time=02:00:00"`, where `jobs` says
-    how many jobs there are, one worker for each of their CPUs. They end with the scope. `say`:
-    called with a sentence on what is waited for.
+    **Arguments:** `on`: `"dask:ADDRESS"`, a running scheduler; or `"slurm"`, with options of
+    `sbatch` after a colon, as in `"slurm:jobs=8,partition=short,time=02:00:00"`, where `jobs` is
+    the number of jobs, each with one worker per CPU. They end with the scope. `say`: called with a
+    sentence that says what is being waited for.
 
-    **Raises:** `ValueError` for another word, options that Slurm refuses, no scheduler at the
-    address, or without Dask, which `theorykit[cluster]` brings.
+    **Raises:** `ValueError` for an unknown kind, options that Slurm refuses, no scheduler at the
+    address, or if Dask is missing; `theorykit[cluster]` installs it.
     """
     if on is None:
         yield None
@@ -69,11 +69,11 @@ def connected(
         try:
             if kind == "slurm":
                 where = stack.enter_context(_slurm(options, say))
-            else:  # a client that finds nobody would go on trying
+            else:  # a client that finds nobody would keep trying
                 at = distributed.comm.get_address_host_port(rest)
                 socket.create_connection(at, WAIT).close()
             client = distributed.Client(where, timeout=WAIT, set_as_default=False)
-        except OSError as error:  # a time-out is one, too
+        except OSError as error:  # including time-outs
             why = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(f"no Dask scheduler answers at {rest or on}: {why}.") from None
         stack.enter_context(client)
@@ -83,7 +83,7 @@ def connected(
 
 
 def _import_jobqueue() -> None:
-    """Import dask_jobqueue, and leave signals as they were: it makes Ctrl-C a silent exit."""
+    """Import dask_jobqueue and restore signal handlers, since it makes Ctrl-C a silent exit."""
     before = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
     try:
         import dask_jobqueue  # noqa: F401
@@ -94,9 +94,9 @@ def _import_jobqueue() -> None:
 
 
 def slurm_options(text: str) -> dict[str, str]:
-    """Return `SLURM` with the options of a text like `jobs=8,time=02:00:00` put in.
+    """Return `SLURM` updated with options in text such as `jobs=8,time=02:00:00`.
 
-    **Raises:** `ValueError` for what is none, or a number of jobs or CPUs that is none.
+    **Raises:** `ValueError` for text that is not options, or an invalid number of jobs or CPUs.
     """
     given = {}
     for part in filter(None, text.split(",")):
@@ -123,7 +123,7 @@ def slurm_options(text: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[Any]:
-    """Return a scope with a Dask scheduler in this process, whose workers are jobs of Slurm."""
+    """Return a scope with a Dask scheduler in this process whose workers are Slurm jobs."""
     from dask_jobqueue import SLURMCluster
 
     if shutil.which("sbatch") is None:
@@ -161,7 +161,7 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
             why = " ".join(tried.stderr.split()).removesuffix(".")
             raise ValueError(f"Slurm rejects this job: {why}.")
         jobs = int(options["jobs"])
-        # Not `scale`: a job that ends before its time is replaced by another.
+        # Not `scale`, so that a job that ends early is replaced.
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         say(f"{jobs} jobs were submitted to Slurm; their output is in {cache_home() / 'slurm'}.")
         yield cluster
@@ -169,7 +169,7 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
 
 @contextlib.contextmanager
 def _silent(name: str) -> Iterator[None]:
-    """Return a scope in which a library logs nothing: what goes wrong is said in a sentence."""
+    """Return a scope in which a library logs nothing; errors are reported in a sentence."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -1,7 +1,7 @@
-"""Tasks in processes of this machine, one at a time in each.
+"""Tasks in local processes, one at a time in each.
 
-A task that kills its process, fills its memory or never ends costs itself, and nothing else: it is
-tried once more in a new process, and then is a `Failure`.
+A task that kills its process, fills its memory or never ends harms nothing but itself: it is
+retried once in a new process, and then it is a `Failure`.
 """
 
 import contextlib
@@ -21,32 +21,32 @@ from theorykit.places._task import TRIES, Failure, Said, Task
 from theorykit.places._worker import PROGRAM
 
 NEEDED = 3 * 2**30
-"""Bytes of memory without which no further process is started by default."""
+"""Bytes of memory per process for the default number of processes."""
 
 SHARE = 0.85
-"""The share of the machine's memory that all processes together may use."""
+"""The share of the machine's memory available to all processes together."""
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
-    with contextlib.suppress(AttributeError):  # not on every system
+    """Return the number of cores available to this process."""
+    with contextlib.suppress(AttributeError):  # not available on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def memory() -> int | None:
-    """Return the bytes of memory that this process may use, None where that is not known."""
+    """Return the bytes of memory available to this process, or None if unknown."""
     found = []
     with contextlib.suppress(AttributeError, ValueError, OSError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):  # "max" is no limit
+        with contextlib.suppress(OSError, ValueError):  # "max" means no limit
             found.append(int(Path(file).read_text()))
     return min(found, default=None)
 
 
 def default_jobs() -> int:
-    """Return as many processes as there are cores, or as the memory allows."""
+    """Return the number of cores, or fewer if memory is short."""
     held = memory()
     return max(1, min(cores(), cores() if held is None else int(SHARE * held // NEEDED)))
 
@@ -54,8 +54,8 @@ def default_jobs() -> int:
 class Processes:
     """Up to `jobs` processes, each with its share of the memory.
 
-    Each computes in one thread, so that a result does not depend on the machine's cores. A process
-    that has nothing to do waits for more, until the place is closed.
+    Each computes in one thread, so results do not depend on the number of cores. An idle process
+    waits for more tasks until the place is closed.
     """
 
     def __init__(self, jobs: int, most_memory: int | None = None):
@@ -69,7 +69,7 @@ class Processes:
         self._running: dict[int, _Process] = {}
 
     def begin(self, tasks: Sequence[Task], say: Said) -> None:
-        """Take tasks, beside those there are; what comes of them is said in other threads."""
+        """Add tasks; their results are reported from other threads."""
         wanted = self._waiting.add(tasks, say)
         with self._starting:
             while self._threads < min(self.jobs, wanted):
@@ -77,7 +77,7 @@ class Processes:
                 self._threads += 1
 
     def close(self) -> None:
-        """End what runs."""
+        """Kill running tasks."""
         self._waiting.close()
         for process in self._running.copy().values():
             process.end()
@@ -87,14 +87,14 @@ class Processes:
         return self._waiting.closed
 
     def _work(self, number: int) -> None:
-        """Go through tasks, one process at a time."""
+        """Work through tasks, one process at a time."""
         family: str | None = None
         while (found := self._waiting.next(family)) is not None:
             task, say = found
             family = task.family
             try:
                 self._try(number, task, say)
-            except OSError as error:  # the system starts no further process
+            except OSError as error:  # the system cannot start another process
                 say(task.id, error)
             finally:
                 self._waiting.done()
@@ -117,7 +117,7 @@ class Processes:
 
 
 class _Process:
-    """One process, and the task that it does."""
+    """One process and its current task."""
 
     def __init__(self, most_memory: int | None):
         self._may = "" if most_memory is None else f" It may use {most_memory / 2**30:.1f} GiB."
@@ -130,7 +130,7 @@ class _Process:
         )
 
     def run(self, task: Task, say: Said) -> str:
-        """Do a task and hand on what is said of it; return why it came to no end, else ""."""
+        """Run a task and forward its reports; return why it did not finish, or ""."""
         longest = task.longest
         self._began = time.monotonic()
         say(task.id, 0.0)
@@ -159,25 +159,25 @@ class _Process:
         return ""
 
     def end(self) -> float:
-        """End it, and return the seconds since its last task began."""
+        """End the process and return the seconds since its last task began."""
         self._child.kill()
-        with contextlib.suppress(OSError), self._child:  # which closes its pipes, and waits
+        with contextlib.suppress(OSError), self._child:  # closes the pipes and waits
             pass
         return time.monotonic() - self._began
 
 
 class Waiting:
-    """Tasks that nobody does yet; a process stays with a family of tasks while there are any."""
+    """The queue of tasks; a process stays with one family of tasks while there are any."""
 
     def __init__(self) -> None:
         self._families: dict[str, list[tuple[Task, Said]]] = {}
         self._taken: set[str] = set()
-        self._open = 0  # tasks that are not done
+        self._open = 0  # unfinished tasks
         self._news = threading.Condition()
         self.closed = False
 
     def add(self, tasks: Sequence[Task], say: Said) -> int:
-        """Add tasks, and return how many there are that are not done."""
+        """Add tasks, and return the number of unfinished ones."""
         with self._news:
             for task in tasks:
                 self._families.setdefault(task.family, []).append((task, say))
@@ -186,7 +186,7 @@ class Waiting:
             return self._open
 
     def next(self, family: str | None) -> tuple[Task, Said] | None:
-        """Wait for the next task for a process that had this family before; None after `close`."""
+        """Wait for the next task, preferably of this family; return None after `close`."""
         with self._news:
             self._news.wait_for(lambda: self.closed or any(self._families.values()))
             if self.closed:
@@ -199,12 +199,12 @@ class Waiting:
             return left[family].pop(0)
 
     def done(self) -> None:
-        """Note that a task that was taken is done."""
+        """Record that a task is done."""
         with self._news:
             self._open -= 1
 
     def close(self) -> None:
-        """Give out nothing more."""
+        """Hand out no more tasks."""
         with self._news:
             self.closed = True
             self._news.notify_all()

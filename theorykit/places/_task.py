@@ -1,4 +1,4 @@
-"""What is to be done, in a form that another process can do it, and what is said of it."""
+"""Tasks that another process can run, and reports about them."""
 
 import dataclasses
 import functools
@@ -12,33 +12,33 @@ from theorykit.common.node import one_thread
 from theorykit.common.version import __version__
 
 TRIES = 2
-"""How often a task is tried whose process dies."""
+"""The number of tries for a task whose process dies."""
 
 MOST_MEMORY = 1.5e9
-"""Bytes of resident memory above which compiled functions are let go between tasks."""
+"""Bytes of resident memory above which compiled functions are dropped between tasks."""
 
 Progress = Callable[[float], None]
 Said = Callable[[str, Any], None]
-"""Called with a task's id and what is new of it.
+"""Called with the id of a task and a report.
 
-The share that is done, a float; what came of it; a `Failure`, which is all that will come; or an
-exception, which ends the run.
+A report is the share that is done, a float; the result; a `Failure`, after which nothing follows;
+or an exception, which ends the run.
 """
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions that numbers depend on, of this process."""
+    """Return the versions in this process on which numbers depend."""
     return {"theorykit": __version__, **{n: importlib.metadata.version(n) for n in ("jax", "flax")}}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
-    """Something to be done once, in whichever process; it carries its seed, and can be pickled.
+    """Something to be done once, in any process; it carries its seed and can be pickled.
 
-    **Fields:** `id`, by which it is known while it runs; `family`: who has done one of its tasks
-    has often computed what the others need; `longest`: the seconds after which it is taken to hang;
-    `versions` of the process that asks.
+    **Fields:** `id`, its name while it runs; `family`: tasks of a family often share computations,
+    which a process can reuse; `longest`: the seconds after which it counts as hung; `versions` in
+    the process that asks.
     """
 
     id: str
@@ -47,55 +47,56 @@ class Task:
     versions: dict[str, str] = dataclasses.field(default_factory=versions)
 
     def do(self, progress: Progress) -> Any:
-        """Do it, and return what came of it. What is raised but a `Mismatch` is tried again."""
+        """Do it and return the result. Exceptions other than `Mismatch` lead to a retry."""
         raise NotImplementedError
 
 
 def perform(task: Task, progress: Progress = lambda share: None, tried: str = "") -> Any:
     """Do a task in this process.
 
-    **Arguments:** `tried`: another for each try; Dask takes two calls with equal arguments for one.
+    **Arguments:** `tried`: different for each try, since Dask merges calls with equal arguments.
 
-    **Raises:** `Mismatch` if this process has other versions of what numbers depend on.
+    **Raises:** `Mismatch` if this process has different versions of the packages on which numbers
+    depend.
     """
     one_thread()
     for name, here in versions().items():
         if (asked := task.versions.get(name)) != here:
             raise Mismatch(
                 f"the process that does the work has {name} {here}, the one that asks {asked}; "
-                "install the same in both."
+                "install the same version in both."
             )
     return task.do(progress)
 
 
 class Mismatch(ValueError):
-    """The process that is to do the work has other code than the one that asks."""
+    """The process that does the work has different code from the one that asks."""
 
 
 class Gone(ValueError):
-    """The executor is shut down, or its cluster is lost: whatever is left cannot be done there."""
+    """The executor is shut down or its cluster is lost, so the remaining work cannot run there."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """Why nothing came of a task, in a sentence, and the seconds that it took to find out."""
+    """Why a task has no result, in a sentence, and the seconds that it took to find out."""
 
     why: str
     seconds: float = 0.0
 
 
 class Place(Protocol):
-    """Where tasks are done."""
+    """A place where tasks run."""
 
     def begin(self, tasks: Sequence[Any], say: Said) -> None:
-        """Take tasks, and return at once; what comes of each is said, from any thread."""
+        """Accept tasks and return at once; results are reported from any thread."""
 
     def close(self) -> None:
-        """Start nothing more, and end what can be ended."""
+        """Start nothing more, and stop what can be stopped."""
 
 
 class Seldom:
-    """Hand progress on a few times a second at most."""
+    """Forward progress, at most a few times per second."""
 
     def __init__(self, say: Progress):
         self._say, self._next = say, 0.0
@@ -108,7 +109,7 @@ class Seldom:
 
 
 def let_go() -> None:
-    """Drop compiled functions once they take much memory; they are of no use to other tasks."""
+    """Drop compiled functions once they take much memory; other tasks do not need them."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,8 +1,8 @@
-"""What a process does that works for another: tasks come in, results go out.
+"""A worker process: it reads tasks and writes results.
 
-It is started by `_processes`, and not by `multiprocessing`, which would run the script of whoever
-asked once more in each process. Its standard input and output are the two ways; what tasks print
-goes to standard error.
+It is started by `_processes`, not by `multiprocessing`, which would run the caller's script again
+in each process. It communicates through standard input and output; what tasks print goes to
+standard error.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ PROGRAM = (
 
 
 def serve(most_memory: int) -> None:
-    """Do the tasks that come in, until no more do; 0 is no bound on the memory."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    """Run incoming tasks until there are no more; 0 means no bound on memory."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks handles Ctrl-C
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -36,7 +36,7 @@ def serve(most_memory: int) -> None:
     own = os.getpid()
 
     def say(what: Any) -> None:
-        if os.getpid() != own:  # a claim has forked, and its child got here: it has nothing to say
+        if os.getpid() != own:  # a claim has forked, and this is the child; it must not answer
             os._exit(0)
         pickle.dump(what, out)
         out.flush()
@@ -54,7 +54,7 @@ def serve(most_memory: int) -> None:
 
 
 def _read(source: IO[bytes], put: Callable[[Any], None]) -> None:
-    """Hand on what comes in; where no more can come, nobody waits for this process."""
+    """Forward incoming tasks; at the end of the input, nobody waits for this process."""
     while True:
         try:
             put(pickle.load(source))
@@ -63,7 +63,7 @@ def _read(source: IO[bytes], put: Callable[[Any], None]) -> None:
 
 
 def _bound(most_memory: int) -> None:
-    """Keep this process within its memory, where the system can."""
+    """Bound the memory of this process, if the system supports it."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

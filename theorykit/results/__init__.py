@@ -1,4 +1,4 @@
-"""What a check finds: verdict, evidence, measurement, witness; one model, read and written."""
+"""The results of checks: verdict, evidence, measurement, witness, with their JSON."""
 
 from theorykit.results._figures import Curve as Curve
 from theorykit.results._figures import Figure as Figure

@@ -1,4 +1,4 @@
-"""Figures, described: what is to be drawn, and nothing of how. A report draws them."""
+"""Descriptions of figures: what to draw, not how. A report draws them."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class Tightness(_Figure):
 
 
 class Interval(_Figure):
-    """An estimate with its interval, over the range that is predicted."""
+    """An estimate with its interval, over the predicted range."""
 
     shape: Literal["interval"] = "interval"
     estimate: Number
@@ -32,7 +32,7 @@ class Interval(_Figure):
 class Fit(_Figure):
     """Points (n, mean, standard error) on logarithmic axes, with the fitted exponent's line.
 
-    The `predicted` exponents are a band through the middle of the points.
+    The `predicted` exponents are drawn as a band through the middle of the points.
     """
 
     shape: Literal["fit"] = "fit"
@@ -42,9 +42,9 @@ class Fit(_Figure):
 
 
 class Curve(_Figure):
-    """Points (x, y, standard error of y), joined in their order, over a predicted range of y.
+    """Points (x, y, standard error of y), joined in order, over a predicted range of y.
 
-    **Fields:** `caption`, the sentence below; `x`, what the horizontal axis is.
+    **Fields:** `caption`, the sentence below; `x`, the label of the horizontal axis.
     """
 
     shape: Literal["curve"] = "curve"
@@ -55,7 +55,7 @@ class Curve(_Figure):
 
 
 Figure = Tightness | Interval | Fit | Curve
-"""Every figure that reports can draw. A new one is a class here and its drawing in the report."""
+"""Every figure that reports can draw. A new one needs a class here and a drawing in the report."""
 
 figures: TypeAdapter[Figure] = TypeAdapter(Annotated[Figure, Field(discriminator="shape")])
 """Reads and writes figures."""

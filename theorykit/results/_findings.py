@@ -1,4 +1,4 @@
-"""What a check may find: verdicts, evidence grades, witnesses and certificates."""
+"""The parts of a finding: verdicts, evidence grades, witnesses and certificates."""
 
 import enum
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from theorykit.results._numbers import Count, Number
 
 
 class Verdict(enum.StrEnum):
-    """What a run says of a claim."""
+    """The verdict of a run on a claim."""
 
     holds = "holds"
     refuted = "refuted"
@@ -49,12 +49,12 @@ Grade = Annotated[
     PlainSerializer(lambda grade: grade.name, return_type=str),
     WithJsonSchema({"enum": list(Evidence.__members__)}),
 ]
-"""Evidence that JSON has by its name."""
+"""Evidence, by name in JSON."""
 
 
 @dataclass(frozen=True)
 class Witness:
-    """An input, written as numpy that can be pasted back, and what both sides are there."""
+    """An input, as numpy code that can be pasted, and the values of both sides there."""
 
     code: str
     lhs: Number | None = None
@@ -89,7 +89,7 @@ class Scope(enum.StrEnum):
 
 
 class Falls(enum.StrEnum):
-    """What falls where a printed statement is refuted."""
+    """What a refutation of a printed statement affects."""
 
     statement = "statement"
     proof = "proof"
@@ -110,11 +110,11 @@ class Falls(enum.StrEnum):
 class Certificate:
     """Why no rounding can change the verdict.
 
-    **Fields:** `how`, in a sentence; `where`, the point or box that it is about; `bits` of the
-    balls, None for exact arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point;
-    `call`, the arguments that repeat it, and `program`, two lines of Python that do; `scope`, how
-    much of the statement it covers, and `share`, which part, None where that is not a number;
-    `steps`, the proof line by line, where it has lines: normal forms, multipliers, squares.
+    **Fields:** `how`, in a sentence; `where`, the point or box; `bits` of the balls, None for exact
+    arithmetic; `lhs`, `rhs`, the enclosures of both sides at a point; `call`, the arguments that
+    reproduce it, and `program`, two lines of Python that do so; `scope`, how much of the statement
+    it covers, and `share`, which fraction, or None if that is not a number; `steps`, the proof line
+    by line, if it has lines: normal forms, multipliers, squares.
     """
 
     how: str
@@ -129,7 +129,7 @@ class Certificate:
     steps: tuple[str, ...] = ()
 
     def covers(self) -> str:
-        """Return how much of the statement it covers, in words."""
+        """Return how much of the statement is covered, in words."""
         share = "" if self.share is None else f", {self.share:.2g} of the domain"
         return self.scope.words() + share
 

@@ -1,4 +1,4 @@
-"""What a check measured: each kind says itself how it is worded, drawn and written."""
+"""Measurements of checks: each kind defines its words, figure and JSON."""
 
 import abc
 import json
@@ -22,13 +22,13 @@ _kinds: dict[str, type["Measurement"]] = {}
 
 
 class Measurement(BaseModel, abc.ABC):
-    """What a check measured; a subclass has its `kind`, its fields and its words.
+    """A measurement of a check; a subclass defines its `kind`, its fields and its words.
 
-    Fields are given by name, and checked by their annotations (`Number` for a float that may be
-    infinite, `Count`, text, tuples of these). In JSON they stand beside `kind`, `words` and
-    `figure`: a process that does not know the kind still shows what it says.
+    Fields are given by name and validated by their annotations (`Number` for a float that may be
+    infinite, `Count`, text, tuples of these). In JSON they are stored with `kind`, `words` and
+    `figure`, so that a process that does not know the kind can still show it.
 
-    **Fields:** `places`, inputs to show beside it, each under what it is ("Tightest where").
+    **Fields:** `places`, inputs to show with it, each with a heading ("Tightest where").
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
@@ -44,56 +44,56 @@ class Measurement(BaseModel, abc.ABC):
             raise TypeError(f'{cls.__name__} needs a kind, as in kind = "largest_error".')
         known = _kinds.get(kind)
         here = (cls.__module__, cls.__qualname__)
-        # A module that is imported again defines the same class again.
+        # Importing a module again defines the same class again.
         if known is not None and (known.__module__, known.__qualname__) != here:
             raise TypeError(
-                f"two measurements are of the kind {kind!r}: {known.__module__}."
+                f"two measurements have the kind {kind!r}: {known.__module__}."
                 f"{known.__qualname__} and {'.'.join(here)}; rename one."
             )
         _kinds[kind] = cls
 
     @abc.abstractmethod
     def words(self) -> str:
-        """Return what was measured, as short as a cell of a table."""
+        """Return the measurement in words, short enough for a table cell."""
 
     def figure(self) -> Figure | None:
-        """Return what to draw, None for nothing."""
+        """Return the figure to draw, or None."""
         return None
 
     def json_object(self) -> dict[str, Any]:
-        """Return the strict-JSON object: kind, words, figure and the fields."""
+        """Return a strict JSON object: kind, words, figure and the fields."""
         figure = self.figure()
         return {
             "kind": self.kind,
             "words": self.words(),
             "figure": None if figure is None else figures.dump_python(figure, mode="json"),
-            # By way of text: only there does a plain `float` that is infinite become a string.
+            # Through text, since only there does a plain infinite `float` become a string.
             **json.loads(self.model_dump_json()),
         }
 
 
 class Stored(Measurement):
-    """A measurement of a kind that this process does not know, as JSON has it.
+    """A measurement, read from JSON, of a kind that this process does not know.
 
-    It keeps its words, figure and places; what else was written of it are its attributes.
+    It keeps its words, figure and places; all other stored fields are attributes.
     """
 
     kind = "stored"
     content: dict[str, Any]
 
     def words(self) -> str:
-        """Return the words that it was written with."""
+        """Return the stored words."""
         return self.content["words"]
 
     def figure(self) -> Figure | None:
-        """Return the figure that it was written with, None if that cannot be read."""
+        """Return the stored figure, or None if it cannot be read."""
         try:
             return figures.validate_python(self.content.get("figure"))
         except ValidationError:
             return None
 
     def json_object(self) -> dict[str, Any]:
-        """Return what was read."""
+        """Return the stored object."""
         return self.content
 
     def __getattr__(self, name: str) -> Any:
@@ -123,7 +123,7 @@ def _read(value: Any) -> Measurement:
 
 
 def _writable(value: Measurement) -> Measurement:
-    """Refuse here, in the check that made it, what no run folder could keep."""
+    """Reject here, in the check that made it, anything that a run folder cannot store."""
     json.dumps(value.json_object(), allow_nan=False)
     return value
 
@@ -134,4 +134,4 @@ Measured = Annotated[
     AfterValidator(_writable),
     PlainSerializer(lambda measured: measured.json_object(), return_type=dict[str, Any]),
 ]
-"""A measurement in a result: read by its kind, and written with its words and figure."""
+"""A measurement in a result: read by kind, written with its words and figure."""

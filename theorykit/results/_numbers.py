@@ -1,4 +1,4 @@
-"""Numbers as JSON has them: finite ones as numbers, the others as "inf", "-inf" and "nan"."""
+"""Numbers in JSON: finite ones as numbers, the others as "inf", "-inf" and "nan"."""
 
 import math
 import operator
@@ -37,7 +37,7 @@ Number = Annotated[
     PlainSerializer(_written, return_type=float | str),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": list(_NOT_FINITE)}]}),
 ]
-"""A float, of whatever type it was given as; infinite and NaN are strings in JSON."""
+"""A float, from any numeric type; infinities and NaN are strings in JSON."""
 
 Count = Annotated[int, Field(ge=0), BeforeValidator(_count)]
 """A whole number of at least 0."""
@@ -47,4 +47,4 @@ Seconds = Annotated[
     Field(strict=True, allow_inf_nan=False),
     PlainSerializer(lambda seconds: round(seconds, 3), return_type=float),
 ]
-"""A finite duration; JSON has milliseconds."""
+"""A finite duration; in JSON, to the millisecond."""

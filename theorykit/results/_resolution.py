@@ -1,4 +1,4 @@
-"""How small a change of a statement a run would have noticed."""
+"""Resolution: the smallest change of a statement that a run would have noticed."""
 
 import enum
 import math
@@ -8,20 +8,20 @@ from pydantic.dataclasses import dataclass
 from theorykit.results._numbers import Count, Number
 
 LOOSEST = 1000.0
-"""A bound that is never nearer than this factor could be anything."""
+"""A bound that is never tight to within this factor is uninformative."""
 
 COARSEST = 0.1
-"""An identity of which a tenth may be wrong unnoticed is no identity."""
+"""An identity that could be off by a tenth unnoticed is uninformative."""
 
 FLATTEST = 1.0
-"""An exponent that may be off by one does not tell a line from a square."""
+"""An exponent that could be off by one does not tell linear from quadratic."""
 
 FEWEST = 0.01
-"""The share of members that must be able to tell; two members at least, where there are two."""
+"""The share of members that must be able to tell; at least two, if there are two."""
 
 
 class Unit(enum.StrEnum):
-    """What a resolution is counted in."""
+    """The unit of a resolution."""
 
     factor = "factor"
     relative = "relative"
@@ -44,14 +44,14 @@ class Resolution:
 
     **Fields:**
 
-    - `unit`: "factor": by how much the right side of a bound may shrink before a point falls;
-      "relative": by what part of itself a side may change; "absolute": by how much what is
-      predicted may move, in its own units; "exponent": by how much an exponent may move;
-      "members": on how many members or cases the false neighbour falls.
+    - `unit`: "factor": by how much the right side of a bound may shrink before some point fails;
+      "relative": by what fraction a side may change; "absolute": by how much a prediction may move,
+      in its own units; "exponent": by how much an exponent may move; "members": on how many members
+      or cases the false neighbour fails.
     - `value`: that number.
-    - `of`: how many members the neighbour was tried on.
-    - `telling`: how many members are able to tell, None where the check does not say.
-    - `poor`: why so coarse a run says nothing, and what would help; "" for a fine one.
+    - `of`: the number of members on which the neighbour was tried.
+    - `telling`: the number of members that can tell, or None if the check does not say.
+    - `poor`: why such a coarse run is uninformative, and what would help; "" for a fine one.
     """
 
     unit: Unit
@@ -62,7 +62,7 @@ class Resolution:
 
     @property
     def grade(self) -> Fineness:
-        """How fine it is: poor; coarse, within a factor of ten of that; or fine."""
+        """The grade: poor; coarse, within a factor of ten of poor; or fine."""
         if self.poor:
             return Fineness.poor
         worst = {Unit.factor: LOOSEST, Unit.relative: COARSEST, Unit.exponent: FLATTEST}
@@ -71,13 +71,13 @@ class Resolution:
 
     @property
     def place(self) -> float:
-        """Where it lies on an axis from fine to coarse: a logarithm, or a share of members."""
+        """Its position on an axis from fine to coarse: a logarithm, or a share of members."""
         if self.unit is Unit.members:
             return 1 - self.value / max(self.of, 1)
         return math.log10(min(max(self.value, 1e-99), 1e99))
 
     def words(self) -> str:
-        """Return it as short as a cell of a table."""
+        """Return it in words, short enough for a table cell."""
         value = self.value
         if self.unit is Unit.members:
             told = "" if self.telling is None else f", {self.telling:,} telling"
@@ -98,9 +98,9 @@ class Resolution:
 
 
 def of_bound(ratio: float | None) -> Resolution:
-    """Return the resolution of a bound, of which this is the largest share that was reached.
+    """Return the resolution of a bound, given the largest ratio lhs / rhs reached.
 
-    None, 0 or less: no share of it was.
+    None, 0 or less means that no positive ratio was reached.
     """
     factor = 1 / ratio if ratio is not None and ratio > 0 else math.inf
     poor = ""
@@ -115,10 +115,10 @@ def of_bound(ratio: float | None) -> Resolution:
 
 
 def of_sign(least: float, largest: float, count: int) -> Resolution:
-    """Return the resolution of a statement that something has a sign: how near to 0 it came.
+    """Return the resolution of a statement about a sign: how near to 0 the quantity came.
 
-    **Arguments:** `least`, `largest`: its size where it was smallest and largest, among `count`
-    values. Where it hardly varies, beside its distance from 0, a bound far from it was subtracted.
+    **Arguments:** `least`, `largest`: its smallest and largest size among `count` values. If it
+    hardly varies compared with its distance from 0, a bound far from it was subtracted.
     """
     poor = ""
     if count > 1 and (largest - least) * LOOSEST < least:
@@ -131,10 +131,10 @@ def of_sign(least: float, largest: float, count: int) -> Resolution:
 
 
 def of_limit(distance: float, limit: float, reached: float) -> Resolution:
-    """Return the resolution of a number that keeps within a limit by this distance.
+    """Return the resolution of a number that stays within a limit by this distance.
 
-    **Arguments:** `reached`: how near the limit the number may be. One of the two being so many
-    times the other, as for a bound, is poor.
+    **Arguments:** `reached`: the value of the number closest to the limit. It is poor if the two
+    differ by too large a factor, as for a bound.
     """
     small, large = sorted((abs(limit), abs(reached)))
     beyond = limit * reached > 0 or large == abs(limit)
@@ -148,16 +148,16 @@ def of_limit(distance: float, limit: float, reached: float) -> Resolution:
 
 
 def of_identity(relative: float) -> Resolution:
-    """Return the resolution of lhs = rhs where the smallest change that shows is this part."""
+    """Return the resolution of lhs = rhs, given the smallest relative change that shows."""
     poor = ""
     if relative > COARSEST:
         what = f"{relative:.0%} of either side" if relative < 10 else "either side many times over"
-        poor = f"A change by {what} would have passed; a smaller tol or floor would see it."
+        poor = f"A change by {what} would have passed; a smaller tol or floor would detect it."
     return Resolution(Unit.relative, relative, poor=poor)
 
 
 def of_exponent(distance: float) -> Resolution:
-    """Return the resolution of a rate where the nearest exponent that falls is this far away."""
+    """Return the resolution of a rate, given the distance to the nearest refuted exponent."""
     poor = ""
     if distance >= FLATTEST:
         poor = (
@@ -168,9 +168,9 @@ def of_exponent(distance: float) -> Resolution:
 
 
 def of_value(distance: float, predicted: float, poor: str = "") -> Resolution:
-    """Return the resolution of a number where the nearest prediction that falls is this far away.
+    """Return the resolution of a number, given the distance to the nearest refuted prediction.
 
-    One that would not tell what is predicted from 0, or from twice as much, is poor.
+    It is poor if it would not tell the prediction from 0 or from twice as much.
     """
     if not poor and 0 < abs(predicted) < distance and math.isfinite(predicted):
         poor = (
@@ -181,10 +181,10 @@ def of_value(distance: float, predicted: float, poor: str = "") -> Resolution:
 
 
 def of_members(fallen: int, tried: int, telling: int | None, members: int) -> Resolution:
-    """Return the resolution of a predicate whose false neighbour falls at so many members.
+    """Return the resolution of a predicate, given how many members refute its false neighbour.
 
-    **Arguments:** `fallen` of `tried`, where the neighbour was tried; `telling` of `members`, which
-    of the claim's members could have told.
+    **Arguments:** the neighbour failed on `fallen` of `tried` members; `telling` of the claim's
+    `members` could have told the difference.
     """
     poor = ""
     if telling is not None and telling < max(min(2, members), FEWEST * members):

@@ -22,19 +22,19 @@ from theorykit.results._numbers import Count, Seconds
 from theorykit.results._resolution import Resolution
 
 UNREADABLE = (ValueError, LookupError, TypeError, RecursionError)
-"""What reading a damaged result may raise."""
+"""Exceptions that reading a damaged result may raise."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one check found, before its control is weighed.
+    """The outcome of one check, before its control is considered.
 
-    **Fields:** `verdict`; `evidence`, the grade of the method that was used; `cases`, how many
-    inputs, members or replicates were tried; `note`, one sentence; `measured`, the number that
-    the check ends with, None if it only counted; `witness` of a refutation; `certificate`, if the
-    evidence is certified; `unproved`, why a proof that was asked for did not come about, or what
-    keeps an exhaustive check from being certified; `resolution`, how small a change of a statement
-    that holds would have been noticed.
+    **Fields:** `verdict`; `evidence`, the grade of the method used; `cases`, the number of inputs,
+    members or replicates tried; `note`, one sentence; `measured`, the final measurement, None if
+    the check only counted; `witness` of a refutation; `certificate`, if the evidence is certified;
+    `unproved`, why a requested proof failed, or what keeps an exhaustive check from being
+    certified; `resolution`, the smallest change that would have been noticed in a statement that
+    holds.
     """
 
     verdict: Verdict
@@ -54,8 +54,8 @@ class Result:
 
     **Fields:** those of the claim and its outcome; `check`, one line that says what was tried;
     `falls`, what falls if it is refuted, and `consequence`, what that means for the paper, in a
-    sentence; `ran`, the project's public functions that the check ran, by their dotted
-    names; `mathematics`, whether the claim says that its statement is of mathematics alone.
+    sentence; `ran`, the dotted names of the project's public functions that the check ran;
+    `mathematics`, whether the claim declares its statement to be pure mathematics.
     """
 
     id: str
@@ -86,17 +86,17 @@ class Result:
 
     @property
     def moved(self) -> bool:
-        """Whether the verdict is another than the recorded one."""
+        """Whether the verdict differs from the recorded one."""
         return self.verdict != self.expected
 
     @property
     def reason(self) -> str:
-        """The note, and why there is no proof where there might have been one."""
+        """The note, and why there is no proof where one was possible."""
         return f"{self.note} {self.outcome.unproved}".strip()
 
     @property
     def found(self) -> str:
-        """What the check ends with, in words: a proof, a measurement, or how much was tried."""
+        """The result of the check in words: a proof, a measurement, or how much was tried."""
         outcome = self.outcome
         if outcome.evidence == Evidence.certified and self.verdict == Verdict.holds:
             return outcome.certificate.words() if outcome.certificate else "proved"
@@ -114,9 +114,10 @@ class Result:
     _repr_html_ = picture.html
 
     def json(self) -> dict[str, Any]:
-        """Return a strict-JSON object: no NaN or infinity; null is what there is none of.
+        """Return a strict JSON object, without NaN or infinity; null means absent.
 
-        The outcome's fields stand beside the claim's; verdict and note are those of the result.
+        The fields of the outcome and the claim are side by side; verdict and note are those of the
+        result.
         """
         fields = _written().dump_python(self, mode="json")
         outcome = fields.pop("outcome")
@@ -126,7 +127,7 @@ class Result:
     def from_json(cls, fields: Mapping[str, Any]) -> "Result":
         """Return the result whose `json()` is `fields`.
 
-        **Raises:** one of `UNREADABLE` for other fields.
+        **Raises:** one of `UNREADABLE` for invalid fields.
         """
         if "measured" not in fields:  # a line of an earlier layout would lose its numbers
             raise ValueError("a result has a field `measured`, null if there is nothing")

@@ -1,1 +1,1 @@
-"""What the papers are about, each subject as a package of its own that knows no claim."""
+"""The objects that the papers study, one package per subject; none of them depends on a claim."""

@@ -1,6 +1,6 @@
-"""Sharpness of a network: the trace of its loss Hessian, gradient norms, what noise does to them.
+"""Sharpness of a network: the trace of the loss Hessian, gradient norms, and both under noise.
 
-The loss is the mean over inputs of the squared error, summed over outputs: no factor 1/2.
+The loss is the mean over inputs of the squared error summed over outputs, without a factor 1/2.
 """
 
 import functools
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 HELD = 2**12
-"""Directions times inputs that are held at once: few enough to stay in the cache."""
+"""Directions times inputs per batch, few enough to fit in the cache."""
 
 
 Inputs = Shaped[ArrayLike, " inputs *shape"]
@@ -37,8 +37,8 @@ Targets = Real[ArrayLike, " inputs *outputs"]
 class Trace(NamedTuple):
     """The trace of the loss Hessian.
 
-    `value`, and a dictionary by the network's attributes, `groups`, whose values add up to it.
-    `stderr` and `group_stderr` are 0 where the trace is exact; `draws` is then None.
+    `value`, and `groups`, a dictionary by attribute of the network whose values add up to it. If
+    the trace is exact, `stderr` and `group_stderr` are 0 and `draws` is None.
     """
 
     value: Float[Array, ""]
@@ -75,14 +75,15 @@ def loss(network: Any, x: Inputs, y: Targets) -> Float[Array, ""]:
 def trace(network: Any, x: Inputs, y: Targets | None = None) -> Trace:
     """Return the exact trace of the loss Hessian, by group of parameters.
 
-    One second derivative along every parameter, forward over forward: no residual is taken to be
-    zero and nothing is drawn. The cost is about four forward passes a parameter and input.
+    It takes one second derivative per parameter, forward over forward; no residual is assumed to be
+    zero and nothing is random. The cost is about four forward passes per parameter and input.
 
     **Arguments:** `network`: an `nnx.Module` that maps one input to outputs; its `nnx.Param`s are
     the parameters. `x`: (N, ...) inputs; `y`: (N, ...) targets, or None for the network's own
     outputs, at which the loss is zero.
 
-    **Raises:** `ValueError` for no network, no inputs, NaN or infinity, or targets that do not fit.
+    **Raises:** `ValueError` for anything but a network, an empty batch, NaN or infinity, or targets
+    that do not fit.
     """
     problem = _Problem(network, x, y)
     return problem.exact(problem.weights)
@@ -93,8 +94,8 @@ def hutchinson(
 ) -> Trace:
     """Return an estimate of the trace from z' H z with random signs z, with standard errors.
 
-    Arguments as for `trace`; `key`: a JAX key, or a seed; `draws`, how many z, at least 2. Costs a
-    Hessian-vector product each.
+    Arguments as for `trace`; `key`: a JAX key, or a seed; `draws`, the number of z, at least 2.
+    Each costs one Hessian-vector product.
     """
     problem, draws = _Problem(network, x, y), size("draws", draws, 2)
     p, key = problem, as_key(key)
@@ -109,8 +110,8 @@ def hutchinson(
 def gradient_norms(network: Any, x: Inputs) -> dict[str, Float[Array, " inputs"]]:
     """Return the squared norm of the output's gradient at each input, (N,), by group.
 
-    Summed over outputs where there are several. Twice the mean of the sum over groups is the
-    Gauss-Newton part of the trace; all of it where the loss is zero (Theorem 13).
+    Several outputs are summed over. Twice the mean of the sum over groups is the Gauss-Newton part
+    of the trace, which is all of it where the loss is zero (Theorem 13).
     """
     p = _Problem(network, x, None)
     return _gradients(p.graph, p.names, p.weights, p.rest, p.x)
@@ -127,10 +128,12 @@ def perturbed(
 ) -> Perturbed:
     """Return exact traces at theta + sigma N(0, 1), over a mesh of sigmas.
 
-    **Arguments:** `networks`: one, or several of one shape (one per function); `y`: None for each
-    network's own outputs without noise; `sigmas`: above 0; the same draws serve every sigma.
+    **Arguments:** `networks`: one network, or several of the same shape (one per function); `y`:
+    None for each network's own outputs without noise; `sigmas`: above 0; the same draws are used
+    for every sigma.
 
-    **Raises:** `ValueError` for no network, a sigma at or below 0, and as `trace`.
+    **Raises:** `ValueError` for an empty list of networks, a sigma that is not positive, and as
+    `trace`.
     """
     mesh = np.atleast_1d(np.asarray(as_array("sigmas", sigmas), float))
     if mesh.ndim != 1 or not mesh.size or not (np.isfinite(mesh) & (mesh > 0)).all():
@@ -160,7 +163,7 @@ def perturbed(
 
 
 class _Problem:
-    """A network and its data, looked at once."""
+    """A network and its data, checked once."""
 
     def __init__(self, network: Any, x: Inputs, y: Targets | None):
         from flax import nnx
@@ -270,7 +273,7 @@ def _exact(
             zero = jnp.zeros((), leaf.dtype)
             return jax.jvp(first, (zero,), (jnp.ones_like(zero),))[1]
 
-        # A divisor of the size: a remainder would be compiled once more.
+        # A divisor of the size, since a remainder would be compiled separately.
         most = max(1, HELD // x.shape[0])
         block = max(n for n in range(1, min(leaf.size, most) + 1) if leaf.size % n == 0)
         sums = jax.lax.map(curvature, jnp.arange(leaf.size), batch_size=block)

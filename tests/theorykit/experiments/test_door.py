@@ -63,5 +63,5 @@ def test_what_its_author_did_not_write_has_a_default():
     assert task.tokens(5) == 5
     with pytest.raises(ValueError, match="First needs a length of 2 or more, not 1"):
         task.sample(jax.random.key(0), 1)
-    with pytest.raises(ValueError, match="First has no regression by a kernel"):
+    with pytest.raises(ValueError, match="First cannot be used for kernel regression"):
         regression(task, jax.random.key(0), 2, 4)

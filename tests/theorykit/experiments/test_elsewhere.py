@@ -233,10 +233,10 @@ class Elsewhen(concurrent.futures.Executor):
 
 
 def test_lost_workers_and_other_code_end_the_run_with_a_sentence(widths, tmp_path):
-    with pytest.raises(Lost, match="could not run it, 2 times: RuntimeError: gone"):
+    with pytest.raises(Lost, match="failed to run it, 2 times: RuntimeError: gone"):
         widths.run(Setting(folder=tmp_path / "run"), executor=Elsewhen(RuntimeError("gone")))
-    other = Mismatch("theorykit is not the same code")
-    with pytest.raises(Mismatch, match="theorykit is not the same code"):
+    other = Mismatch("theorykit has different code")
+    with pytest.raises(Mismatch, match="theorykit has different code"):
         widths.run(Setting(folder=tmp_path / "run"), executor=Elsewhen(other))
 
 

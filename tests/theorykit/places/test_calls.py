@@ -96,7 +96,7 @@ def test_other_code_is_refused():
     assert call.do(print)[0]
     with pytest.raises(Mismatch, match="theorykit differs in the process"):
         dataclasses.replace(call, sources={"theorykit": "0"}).do(print)
-    with pytest.raises(Mismatch, match="no_such_package is not the same code"):
+    with pytest.raises(Mismatch, match="no_such_package has different code"):
         dataclasses.replace(call, sources={"no_such_package": "0"}).do(print)
 
 
@@ -144,7 +144,7 @@ class Dying(concurrent.futures.Executor):
 def test_a_worker_that_dies_twice_is_said():
     with (
         opened(None, Dying(), print) as calls,
-        pytest.raises(Lost, match=r"could not run it, 2 times: RuntimeError: the worker is gone"),
+        pytest.raises(Lost, match=r"failed to run it, 2 times: RuntimeError: the worker is gone"),
     ):
         calls.call(math.sqrt, 4)
 

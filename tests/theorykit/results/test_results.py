@@ -123,7 +123,7 @@ def test_why_it_is_not_proved_is_part_of_the_reason():
 
 
 def test_measurements_say_their_kind_and_share_none():
-    with pytest.raises(TypeError, match="Nameless says its kind"):
+    with pytest.raises(TypeError, match="Nameless needs a kind"):
 
         class Nameless(Measurement):
             def words(self):

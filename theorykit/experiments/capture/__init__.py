@@ -1,4 +1,4 @@
-"""Figure 1 of the capture paper: what it costs to carry a task over to longer inputs."""
+"""Figure 1 of the capture paper: the cost of transferring a task to longer inputs."""
 
 from theorykit.experiments.capture._adapt import Adaptation as Adaptation
 from theorykit.experiments.capture._adapt import adapt as adapt

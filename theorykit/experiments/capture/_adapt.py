@@ -1,4 +1,4 @@
-"""What it costs to carry a trained network over to longer inputs, and how that grows."""
+"""The cost of transferring a trained network to longer inputs, and its growth."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from theorykit.networks.tasks import Task
 
 @dataclasses.dataclass(frozen=True)
 class Adaptation:
-    """A task that is learned at a first length, and then at each longer one.
+    """A task that is learned at a first length and then at each longer one.
 
     **Fields:** `network`: options of `nets.Transformer`; `metric` and `threshold`: when a length
     counts as learned; `steps`, `later`: the most steps of the first phase and of each adaptation;
-    `every`, `every_later`: how many lie between two evaluations, on `judged` examples.
+    `every`, `every_later`: the number of steps between evaluations, on `judged` examples.
     """
 
     task: Task
@@ -52,11 +52,11 @@ class Adaptation:
 
 
 def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, "... seeds"]]:
-    """Train at the first length, then on to each longer one.
+    """Train at the first length, then adapt to each longer one.
 
     **Returns:** `first`, samples of the first phase, (seeds,); `before`, the metric at each length
     before adaptation, and `samples` of adaptation, (lengths, seeds): 0 where none was needed, NaN
-    where the budget did not suffice, or the first phase did not.
+    where the budget, or that of the first phase, did not suffice.
     """
     setting.say(f"first phase at length {study.first}")
     plan = study.plan(study.first, study.steps, study.every)
@@ -80,7 +80,7 @@ def adapt(study: Adaptation, setting: Setting) -> dict[str, Float[np.ndarray, ".
 
 
 def unadapted(study: Adaptation, fit: Any, length: int, seed: int) -> Float[np.ndarray, " seeds"]:
-    """Return the metric at a length of the networks of a fit, as they are."""
+    """Return the metric at a length for the networks of a fit, without adaptation."""
     return judged(fit, study.task, length, study.metric, count=study.judged, seed=seed)
 
 
@@ -90,11 +90,11 @@ def growth(
     samples: Float[np.ndarray, "lengths seeds"],
     budget: float | None = None,
 ) -> dict[str, Any]:
-    """Return how the cost grows, for each seed.
+    """Return the growth of the cost, for each seed.
 
-    Two exponents of the samples: in T / T0, and in log(T / T0), where a logarithm has exactly 1
-    and growth in proportion to T - T0 more (`linear`, on these lengths). Only the second tells them
-    apart: near T = T0 a logarithm is steep in T / T0.
+    There are two exponents of the samples: in T / T0, and in log(T / T0). In the second, a
+    logarithm has exactly 1, and growth in proportion to T - T0 has more (`linear`, on these
+    lengths). Only the second tells the two apart, since near T = T0 a logarithm is steep in T / T0.
 
     **Arguments:** `samples`: NaN where adaptation did not end; `budget`: the samples that such an
     adaptation took at least. An exponent is then a lower bound, if the length is one at which more

@@ -1,7 +1,7 @@
-"""Figure 1 of the capture paper: what it costs to carry a task over to longer inputs.
+"""Figure 1 of the capture paper: the cost of transferring a task to longer inputs.
 
 A network is trained at one length until its accuracy reaches a threshold; then, for each longer
-length, it is trained on until it does so again. The samples of that second phase are the cost. A
+length, training continues until it does so again. The samples of that second phase are the cost. A
 task is captured if the cost grows like the logarithm of the length.
 """
 
@@ -16,7 +16,7 @@ from theorykit.networks.tasks import InductionHead, MinCut, ShortestPath, Sortin
 
 
 def network(width: int, depth: int, heads: int = 4, **more: Any) -> dict[str, Any]:
-    """Return the options of appendix C's decoder."""
+    """Return the options of the decoder of appendix C."""
     layers = dict(
         parameterisation="standard", mlp="two", activation="gelu", norm="layer", residual=True
     )
@@ -24,7 +24,7 @@ def network(width: int, depth: int, heads: int = 4, **more: Any) -> dict[str, An
 
 
 def on_graphs(task: Task, lengths: tuple[int, ...], later: int) -> dict[str, Adaptation]:
-    """Return the plans of a task on graphs, by size: what is tried at the size "cpu" differs."""
+    """Return the plans of a graph task, by size; those at size "cpu" differ between tasks."""
     return {
         "cpu": Adaptation(
             task, network(64, 3, mlp_width=128), 8, lengths, batch=128, seeds=5, steps=4_000,
@@ -63,39 +63,39 @@ PLANS: dict[str, dict[str, Adaptation]] = {
     "spp": on_graphs(ShortestPath(ties="all"), (12, 14, 16), 3_000),
     "mincut": on_graphs(MinCut(), (9, 10, 11, 12), 2_500),
 }  # fmt: skip
-"""Each experiment's plans, small and as printed."""
+"""The plans of each experiment, small and as printed."""
 
 
 @reproduces("capture", "induction", ref="Fig. 1")
 def induction(setting: Setting) -> Finding:
-    """Samples to carry an induction head over to longer inputs: logarithmic, says the paper."""
+    """Samples to transfer an induction head to longer inputs; the paper says logarithmic."""
     plan = PLANS["induction"][setting.size]
     return carry_over(plan, setting, "Induction head", "the cost grows like log(T / T0)")
 
 
 @reproduces("capture", "sorting", ref="Fig. 1")
 def sorting(setting: Setting) -> Finding:
-    """Samples to carry sorting over to longer lists: logarithmic, says the paper."""
+    """Samples to transfer sorting to longer lists; the paper says logarithmic."""
     plan = PLANS["sorting"][setting.size]
     return carry_over(plan, setting, "Sorting", "the cost grows like log(T / T0)")
 
 
 @reproduces("capture", "spp", ref="Fig. 1")
 def shortest_path(setting: Setting) -> Finding:
-    """Samples to carry shortest paths over to larger graphs: faster than linear, says the paper."""
+    """Samples to transfer shortest paths to larger graphs; the paper says faster than linear."""
     plan = PLANS["spp"][setting.size]
     return carry_over(plan, setting, "Shortest path", "the cost grows faster than linearly")
 
 
 @reproduces("capture", "mincut", ref="Fig. 1")
 def minimum_cut(setting: Setting) -> Finding:
-    """Samples to carry minimum cuts over to larger graphs: faster than linear, says the paper."""
+    """Samples to transfer minimum cuts to larger graphs; the paper says faster than linear."""
     plan = PLANS["mincut"][setting.size]
     return carry_over(plan, setting, "Minimum cut", "the cost grows faster than linearly")
 
 
 def carry_over(study: Adaptation, setting: Setting, what: str, printed: str) -> Finding:
-    """Run a plan and write down what it says beside what the paper says."""
+    """Run a plan and report its result beside the paper's."""
     found = adapt(study, setting)
     grown = growth(study.lengths, study.first, found["samples"], study.later * study.batch)
     missing = int(np.isnan(found["samples"]).sum())
@@ -142,9 +142,9 @@ def _over_known(statistic: Any, values: np.ndarray, otherwise: Any = "-") -> Any
 
 
 def _plot(study: Adaptation, samples: np.ndarray, what: str) -> Plot:
-    """Return the samples against T / T0, with a logarithm and a line as near as can be.
+    """Return the samples against T / T0, with a fitted logarithm and a fitted line.
 
-    Points are seeds; a mean is drawn where all seeds ended.
+    Points are seeds; a mean is drawn where all seeds finished.
     """
     ratio = np.asarray(study.lengths) / study.first
     mean = samples.mean(1)

@@ -1,4 +1,4 @@
-"""Figure 1, G.2 and G.6 of the limit paper: who generalises to longer inputs, by which heads."""
+"""Figure 1, G.2 and G.6 of the limit paper: which tasks generalise to longer inputs, and how."""
 
 from theorykit.experiments.limit._extrapolate import Decoder as Decoder
 from theorykit.experiments.limit._extrapolate import Extrapolation as Extrapolation

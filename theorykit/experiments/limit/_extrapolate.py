@@ -1,4 +1,4 @@
-"""Networks trained at lengths up to 50 and judged beyond: section 5 of the limit paper."""
+"""Networks trained at lengths up to 50 and tested beyond: section 5 of the limit paper."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ from theorykit.networks.tasks import AnyLength, LengthBins, placed
 
 POSITIONS = ("APE", "NoPE")
 DEVIATION = 0.02
-"""Of all weights at the start, as in GPT-2."""
+"""The standard deviation of all weights at initialisation, as in GPT-2."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +24,10 @@ class Extrapolation:
     """A task, a network and a budget; a row of Tables 4 to 7.
 
     **Fields:** `positions`: "APE", learned positions at random offsets, or "NoPE", none; `layers`,
-    `heads`, `width`; `rate`, of AdamW, that falls to 0 linearly over `steps` after `warmup`;
-    `judged`: examples of a bin; `every`: steps between two looks at whether all of the first are
-    right; `trained`: the longest length of training, where the first bin ends.
+    `heads`, `width`; `rate`, of AdamW, which decays linearly to 0 over `steps` after `warmup`;
+    `judged`: the number of examples per bin; `every`: the number of steps between evaluations,
+    which check whether all examples of the first bin are right; `trained`: the longest training
+    length, where the first bin ends.
     """
 
     task: AnyLength
@@ -45,24 +46,24 @@ class Extrapolation:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The lengths that end the bins: 50, 100 and 150 for [1, 50], [51, 100], [101, 150]."""
+        """The largest lengths of the bins: 50, 100 and 150 for [1, 50], [51, 100], [101, 150]."""
         return self.trained, 2 * self.trained, 3 * self.trained
 
     @property
     def places(self) -> int:
-        """How many positions the longest examples have."""
+        """The number of positions of the longest examples."""
         return self.task.tokens(self.ends[-1])
 
     @property
     def bins(self) -> LengthBins:
-        """The task at mixed lengths, with an offset where there are positions."""
+        """The task at mixed lengths, with an offset if there are positions."""
         return LengthBins(self.task, self.trained, self.places if self.positions == "APE" else None)
 
     @property
     def plan(self) -> Plan:
-        """Train until every example of the first bin is right, or the steps are over.
+        """Train until every example of the first bin is right, or until the steps run out.
 
-        AdamW's weight decay is E.3's, the linear schedule that of the authors' code.
+        The weight decay of AdamW is from E.3, the linear schedule from the authors' code.
         """
         from theorykit.networks.training import OnTask, reaches
 
@@ -84,14 +85,14 @@ class Extrapolation:
 
 
 class Decoder(nnx.Module):
-    """A decoder like GPT-2 with an untied readout, whose input brings its offset with it.
+    """A decoder like GPT-2 with an untied readout; the input includes its offset.
 
-    **Arguments:** `study`; `rngs`. Its input is token ids, or with positions a pair of token ids
-    and an offset. There are more positions than places, since what is padded has some too.
+    **Arguments:** `study`; `rngs`. The input is token ids or, with positions, a pair of token ids
+    and an offset. There are more positions than places, since padding needs positions too.
     """
 
     def __init__(self, study: Extrapolation, rngs: nnx.Rngs):
-        """Draw all weights with deviation 0.02."""
+        """Draw all weights with standard deviation 0.02."""
         absolute = study.positions == "APE"
         self.network = Transformer(
             **study.task.options, width=study.width, heads=study.heads, depth=study.layers,
@@ -110,9 +111,9 @@ class Decoder(nnx.Module):
 
 
 def accuracy(study: Extrapolation, fit: Any, seed: int) -> Float[np.ndarray, "bins seeds"]:
-    """Return which share of the examples is right at every step, (bins, seeds).
+    """Return the share of examples that are right at every step, (bins, seeds).
 
-    Each bin's lengths take turns.
+    The lengths of each bin take turns.
     """
     size = study.ends[-1]
 
@@ -135,7 +136,7 @@ def accuracy(study: Extrapolation, fit: Any, seed: int) -> Float[np.ndarray, "bi
 
 
 def trained(study: Extrapolation, setting: Setting, name: str) -> dict[str, np.ndarray]:
-    """Train and judge: `accuracy` (bins, seeds), and `fitted`, which seeds had the first right."""
+    """Train and test: `accuracy` (bins, seeds); `fitted`, which seeds got the first bin right."""
     fit = study.train(setting, name)
     found = setting.call(accuracy, study, fit, setting.seed)
     return {"accuracy": found, "fitted": fit.stopped_at >= 0}

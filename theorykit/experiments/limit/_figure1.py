@@ -1,8 +1,8 @@
-"""Figure 1 of the limit paper: who generalises to longer inputs.
+"""Figure 1 of the limit paper: which tasks generalise to longer inputs.
 
-The settings of `--size paper` are Tables 4 to 7. Beside each accuracy stand the prediction, whether
-a C-RASP program is known (Tables 2 and 3), and what the authors published with their code, the
-repository lacoco-lab/length_generalization.
+The settings of `--size paper` are Tables 4 to 7. Next to each accuracy are the prediction, i.e.
+whether a C-RASP program is known (Tables 2 and 3), and the figures that the authors published with
+their code, the repository lacoco-lab/length_generalization.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from theorykit.experiments.limit._plans import algorithmic_plan, language_plan
 from theorykit.subjects import crasp
 
 COLUMNS = ("acc_1_50", "acc_51_100", "acc_101_150")
-"""Of the published figures: the bins."""
+"""The bins of the published figures."""
 
 BINS = (1, 2, 3)
 
@@ -31,13 +31,13 @@ Accuracies = dict[tuple[str, str], Float[np.ndarray, " bins"]]
 
 @reproduces("limit", "fig1-algorithmic", ref="Fig. 1 (left), App. E.2")
 def fig1_algorithmic(setting: Setting) -> Finding:
-    """Accuracy at longer lengths on algorithmic tasks: follows C-RASP programs, says the paper."""
+    """Accuracy at longer lengths on algorithmic tasks; the paper: it follows C-RASP programs."""
     return figure(setting, "algorithmic", crasp.table(3), algorithmic_plan)
 
 
 @reproduces("limit", "fig1-languages", ref="Fig. 1 (right), App. E.1")
 def fig1_languages(setting: Setting) -> Finding:
-    """Accuracy at longer lengths on regular languages: follows C-RASP programs, says the paper."""
+    """Accuracy at longer lengths on regular languages; the paper: it follows C-RASP programs."""
     return figure(setting, "languages", crasp.table(2), language_plan)
 
 
@@ -47,7 +47,7 @@ def figure(
     table: list[dict[str, str]],
     plan: Callable[[str, str, str], Extrapolation],
 ) -> Finding:
-    """Train every task of a half of Figure 1 and write it beside prediction and figures."""
+    """Train every task of one half of Figure 1; compare with prediction and published figures."""
     predicted = {row["task"]: row for row in table}
     theirs = published(which)
     program = lambda name, positions: predicted[name][
@@ -55,7 +55,7 @@ def figure(
     ]
     studies = {}
     for name, positions in sorted(theirs):
-        with contextlib.suppress(KeyError):  # not among the small ones
+        with contextlib.suppress(KeyError):  # not among the small plans
             studies[name, positions] = plan(name, positions, setting.size)
     points = [(study, setting, name) for (name, _), study in studies.items()]
     rows, measured = [], {}
@@ -78,7 +78,7 @@ def figure(
 
 
 def published(which: str) -> Accuracies:
-    """Return what the authors published for a half of the figure."""
+    """Return the authors' published accuracies for one half of the figure."""
     file = importlib.resources.files("theorykit.experiments.limit") / "data" / f"fig1_{which}.csv"
     rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
     return {
@@ -88,7 +88,7 @@ def published(which: str) -> Accuracies:
 
 
 def averaged(found: Mapping[str, np.ndarray]) -> Float[np.ndarray, " bins"]:
-    """Return the mean accuracy in each bin of the fitted seeds, or of all if none is."""
+    """Return the mean accuracy in each bin over the fitted seeds, or over all if none is fitted."""
     fitted = found["fitted"]
     return found["accuracy"][:, fitted if fitted.any() else slice(None)].mean(1)
 
@@ -98,9 +98,9 @@ def _written(rows: list, measured: Accuracies, yes: Mapping[Any, bool], theirs: 
     mean = lambda values: float(np.mean(values)) if values else float("nan")
     gap = np.mean([abs(v[-1] - theirs[k][-1]) for k, v in measured.items()])
     summary = (
-        f"Bin 1 has the trained lengths, bin 3 up to three times these. There the mean accuracy is "
-        f"{mean(last(True)):.2f} over the {len(last(True))} rows with a C-RASP program and "
-        f"{mean(last(False)):.2f} over the {len(last(False))} without. Figures of the authors "
+        f"Bin 1 has the trained lengths, bin 3 up to three times these. In bin 3 the mean is "
+        f"{mean(last(True)):.2f} for the {len(last(True))} rows with a C-RASP program and "
+        f"{mean(last(False)):.2f} for the {len(last(False))} without. The authors' figures "
         f"differ by {gap:.2f} there, in the mean."
     )
     numbers = {
@@ -112,7 +112,7 @@ def _written(rows: list, measured: Accuracies, yes: Mapping[Any, bool], theirs: 
 
 
 def _plot(measured: Accuracies, yes: Mapping[Any, bool], theirs: Accuracies) -> Plot:
-    """Return accuracy against the bin, a panel for each task, published figures in grey."""
+    """Return accuracy against the bin, one panel per task, with published figures in grey."""
 
     def panel(name: str, first: bool) -> Panel:
         lines = []

@@ -1,4 +1,4 @@
-"""How far the products of positions in trained heads depend on the distance only (G.6)."""
+"""How far products of positions in trained heads depend on the distance only (G.6)."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ from theorykit.experiments.limit._plans import algorithmic_plan
 
 @reproduces("limit", "offset-variance", ref="App. G.6.2, eq. (81), Fig. 7")
 def offset_variances(setting: Setting) -> Finding:
-    """How far products of positions in trained heads are from depending on the distance only."""
+    """How far products of positions in trained heads are from a function of the distance."""
     names = ["bin_majority", "bin_majority_interleave", "majority", "sort", "unique_copy"]
     names = names if setting.size == "paper" else names[:1]
     points = [(algorithmic_plan(name, "APE", setting.size), setting, name) for name in names]
@@ -49,7 +49,7 @@ def variances(study: Extrapolation, setting: Setting, name: str) -> dict[str, np
     """Train and return the offset variance of each head, (seeds, layers, heads).
 
     **Returns:** `offset`; `whole`, the variance of all products of a head on and below the
-    diagonal; `fitted`, which seeds had the first bin right.
+    diagonal; `fitted`, which seeds got the first bin right.
     """
     fit = study.train(setting, name)
     products = setting.call(products_of, study, fit, setting.seed)
@@ -75,7 +75,7 @@ def products_of(
 
 
 def offset_variance(products: Any) -> float:
-    """Return the variance of products (N, N) along each sub-diagonal, the mean over all entries.
+    """Return the variance of products (N, N) along each subdiagonal, averaged over all entries.
 
     Limit paper, eqs. (80) and (81): entries above the diagonal do not count. It is 0 exactly when
     the products depend on the distance only.
@@ -91,8 +91,8 @@ def head_products(
 ) -> Float[Array, "layers heads places places"]:
     """Return the products of positions in every head, (layers, heads, places, places).
 
-    Layer norm is a linear map once its variance is fixed at its mean over the tokens of so many
-    samples, as the paper has it. The head's scale of scores, 1 / sqrt(head size), is part of it.
+    Layer norm becomes a linear map once its variance is fixed at its mean over the tokens of
+    `samples` samples, as in the paper. The scale of the scores, 1 / sqrt(head size), is included.
     """
     network = decoder.network
     if not network.learned:

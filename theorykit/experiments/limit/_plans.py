@@ -1,4 +1,4 @@
-"""Tables 4 to 7 of the limit paper, and what takes minutes on two cores instead."""
+"""Tables 4 to 7 of the limit paper, and smaller plans that take minutes on two cores."""
 
 import dataclasses
 
@@ -88,8 +88,8 @@ def small(
 ) -> Extrapolation:
     """Return a plan for minutes on two cores.
 
-    Networks are looked at once, after 3,000 steps, as often as the authors do: one that stops as
-    soon as the first bin is right generalises less.
+    Networks are evaluated once, after 3,000 steps, the authors' interval: a network that stops as
+    soon as the first bin is right generalises less well.
     """
     return Extrapolation(
         task, positions, layers, heads, width, rate=1e-3, steps=3_000, batch=batch, seeds=2,

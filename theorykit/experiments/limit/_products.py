@@ -20,11 +20,11 @@ from theorykit.networks.tasks import Sample, Task
 
 TRAINED, PLACES, JUDGED, WIDTHS = 50, 200, (50, 100, 150), (32, 256)
 HIGH = 2 * math.log(50)
-"""What the functions of G.2 are where their condition holds; elsewhere they are 0."""
+"""The value of the functions of G.2 where their condition holds; elsewhere they are 0."""
 
 
 def prime(n: np.ndarray) -> np.ndarray:
-    """Return which numbers are prime."""
+    """Return whether each number is prime."""
     return np.array([k > 1 and all(k % d for d in range(2, math.isqrt(k) + 1)) for k in n])
 
 
@@ -40,9 +40,9 @@ FUNCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 
 
 class Products(nnx.Module):
-    """The products p_j' K' Q p_i of positions and two matrices, all entries uniform at the start.
+    """The products p_j' K' Q p_i of positions and two matrices, all initialised uniformly.
 
-    Its input are the positions of a window, (n,); its output is (n, n), query by key.
+    The input is the positions of a window, (n,); the output is (n, n), query by key.
     """
 
     def __init__(self, width: int, rngs: nnx.Rngs):
@@ -65,13 +65,13 @@ class Products(nnx.Module):
 
 @dataclasses.dataclass(frozen=True)
 class Window(Task):
-    """A window of n positions at a uniform offset; what is wanted is a function of the distance."""
+    """A window of n positions at a uniform offset; the target is a function of the distance."""
 
     name: str
 
     @property
     def options(self) -> dict[str, Any]:
-        """Nothing: its network is `Products`."""
+        """None, since the network is `Products`."""
         return {}
 
     def draw(self, key: Array, length: int) -> Sample:
@@ -80,7 +80,7 @@ class Window(Task):
         return Sample(offset + jnp.arange(length), *map(jnp.asarray, wanted(self.name, length)))
 
     def loss(self, outputs: Float[Array, "n n"], sample: Sample) -> Float[Array, ""]:
-        """Return the mean square error where keys are not after queries."""
+        """Return the mean squared error where keys are not after queries."""
         away = sample.weight * (outputs - sample.target) ** 2
         return away.sum() / sample.weight.sum()
 
@@ -90,7 +90,7 @@ class Window(Task):
 
 
 def wanted(name: str, length: int) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
-    """Return a function of G.2 and where it counts, (n, n) each, query by key."""
+    """Return a function of G.2 and its weight, (n, n) each, query by key."""
     lag = np.arange(length)[:, None] - np.arange(length)
     value = np.asarray(FUNCTIONS[name][1](np.arange(length)))[np.maximum(lag, 0)]
     return np.where(lag >= 0, HIGH * value, 0.0), (lag >= 0).astype(float)
@@ -98,13 +98,13 @@ def wanted(name: str, length: int) -> tuple[Float[np.ndarray, "n n"], Float[np.n
 
 @dataclasses.dataclass(frozen=True)
 class Penalised:
-    """Adam on the loss plus the mean square of each array, times a coefficient."""
+    """Adam on the loss plus a coefficient times the mean square of each array."""
 
     rate: float = 1e-3
     coefficient: float = 0.01
 
     def __call__(self, steps: int) -> Any:
-        """Return the transformation of optax."""
+        """Return the optax transformation."""
         import optax
 
         def update(slopes, state, parameters):
@@ -120,7 +120,7 @@ def fit_function(
 ) -> Float[np.ndarray, "lengths seeds"]:
     """Fit a function on windows of 50 positions.
 
-    **Returns:** the mean square error over all windows of 50, 100 and 150 positions, (3, seeds).
+    **Returns:** the mean squared error over all windows of 50, 100 and 150 positions, (3, seeds).
     """
     from theorykit.networks.training import OnTask
 
@@ -138,7 +138,7 @@ def fit_function(
 
 
 def error(products: Float[np.ndarray, "places places"], name: str, length: int) -> float:
-    """Return the mean square error over all windows of a length."""
+    """Return the mean squared error over all windows of a length."""
     target, weight = wanted(name, length)
     starts = range(len(products) - length + 1)
     away = [(products[o : o + length, o : o + length] - target) ** 2 for o in starts]
@@ -146,7 +146,7 @@ def error(products: Float[np.ndarray, "places places"], name: str, length: int) 
 
 
 def of_zero(name: str, length: int) -> float:
-    """Return the mean square of a function, the error of saying 0 everywhere."""
+    """Return the mean square of a function, the error of predicting 0 everywhere."""
     return error(np.zeros((length, length)), name, length)
 
 
@@ -174,10 +174,10 @@ def positional_fit(setting: Setting) -> Finding:
     ]
     said = "; ".join(
         f"{name} ({FUNCTIONS[name][0]}) {errors[name, 32][-1].mean():.2g} at width 32, "
-        f"{errors[name, 256][-1].mean():.2g} at 256, {of_zero(name, JUDGED[-1]):.2g} if 0 is said"
+        f"{errors[name, 256][-1].mean():.2g} at 256, {of_zero(name, JUDGED[-1]):.2g} for constant 0"
         for name in names
     )
-    summary = f"Mean square error at length 150 after training at 50: {said}."
+    summary = f"Mean squared error at length 150 after training at 50: {said}."
     numbers = {f"{name} {width}": e.tolist() for (name, width), e in errors.items()}
     panels = [
         Panel(

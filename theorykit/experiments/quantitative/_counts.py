@@ -1,4 +1,4 @@
-"""Networks that are trained on counts up to a length and judged beyond."""
+"""Networks that are trained on counts up to some length and tested beyond."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ from theorykit.networks.tasks import ModPTask, PrefixTask
 
 @dataclasses.dataclass(frozen=True)
 class MuP:
-    """Adam at a rate for hidden layers and another for embeddings.
+    """Adam with one rate for hidden layers and another for embeddings.
 
     **Fields:** `hidden`, which muP divides by d, and `embedding`.
     """
@@ -29,7 +29,7 @@ class MuP:
     embedding: Adam
 
     def __call__(self, steps: int) -> Any:
-        """Return the transformation of optax for a training of so many steps."""
+        """Return the optax transformation for this many steps."""
         import optax
 
         hidden = lambda path: any(name in str(path[0]) for name in ("layers", "head"))
@@ -42,12 +42,12 @@ class MuP:
 
 @dataclasses.dataclass(frozen=True)
 class Counting:
-    """Networks and a budget; the defaults are appendix C's for one layer.
+    """Networks and a budget; the defaults are those of appendix C for one layer.
 
-    **Fields:** `trained`: lengths N; `judged`: lengths beyond; `width`, `mlp_width`; `rate`, of
-    Adam, over d for hidden layers by muP; `decay`: whether rates fall to 0 like a cosine; `loss`:
-    training ends below it; `steps`, at most; `every`: steps between two looks at the loss;
-    `examples` at each length that is judged.
+    **Fields:** `trained`: lengths N; `judged`: longer test lengths; `width`, `mlp_width`; `rate`,
+    of Adam, divided by d for hidden layers as in muP; `decay`: whether rates follow a cosine to 0;
+    `loss`: training ends below it; `steps`: the most steps; `every`: the number of steps between
+    evaluations of the loss; `examples` at each test length.
     """
 
     trained: tuple[int, ...] = (8, 16, 32, 64, 128)
@@ -79,7 +79,7 @@ class Counting:
         )
 
     def network(self, task: PrefixTask) -> Callable[[Any], LocalTransformer]:
-        """Return what makes a network for a task."""
+        """Return a function that makes a network for a task."""
         options = {**task.options, "width": self.width, "mlp_width": self.mlp_width}
         return functools.partial(_local, options)
 
@@ -121,8 +121,8 @@ def loss_beyond(
 ) -> Float[np.ndarray, "lengths seeds"]:
     """Return the squared error of whole inputs of each length, (lengths, seeds).
 
-    Each seed has its own inputs, the same for all trained lengths, so that an interval over seeds
-    has the noise of the inputs in it.
+    Each seed has its own inputs, the same for all trained lengths, so an interval over seeds
+    includes the noise of the inputs.
     """
     judge = _judge(fit.graph, task, study.judged, study.examples)
     keys = jax.random.split(jax.random.key(seed), study.seeds)
@@ -132,10 +132,10 @@ def loss_beyond(
 def attention(
     task: ModPTask, fit: Any, length: int, seed: int, count: int = 256
 ) -> dict[str, Float[np.ndarray, " seeds"]]:
-    """Return how the first head attends at the end of inputs of a length (Fig. 3), (seeds,) each.
+    """Return statistics of the first head's attention at the end of inputs (Fig. 3), (seeds,) each.
 
     **Returns:** `mass` on the positions = k mod p; `spread`: the standard deviation of their
-    weights over the mean; `other`: the mean weight of another position over that of these.
+    weights over the mean; `other`: the mean weight of the other positions over that of these.
     """
     keys = jax.random.split(jax.random.key(seed), count)
     xs = jax.vmap(lambda k: task.sample(k, length).x)(keys)
@@ -156,7 +156,7 @@ Judged = dict[tuple[Counting, PrefixTask, int], tuple[Any, np.ndarray]]
 def losses_beyond(
     study: Counting, tasks: Sequence[PrefixTask], setting: Setting, known: Judged
 ) -> Float[np.ndarray, "tasks trained judged seeds"]:
-    """Train every task at every length, but for what is known, which grows.
+    """Train every task at every length, except those in `known`, to which results are added.
 
     **Returns:** test losses, (tasks, trained, judged, seeds).
     """

@@ -1,7 +1,7 @@
-"""Figures 1 to 4 of the quantitative paper: the error at long inputs after training at short ones.
+"""Figures 1 to 4 of the quantitative paper: the error on long inputs after training on short ones.
 
-Appendix C does not say which lengths are trained and judged; those here are ours. Networks are
-`nets.LocalTransformer`, which has what the tasks need to go on beyond the trained lengths: periodic
+Appendix C does not give the training and test lengths; those here are ours. Networks are
+`nets.LocalTransformer`, which has what the tasks need beyond the trained lengths: periodic
 encodings, and local functions with log i scaling.
 """
 
@@ -57,8 +57,8 @@ def sweeps(which: str, size: str) -> list[Sweep]:
 def measured(sweep: Sweep, setting: Setting, known: Judged) -> dict[str, Any]:
     """Train a sweep's networks.
 
-    **Returns:** `losses`, (values, trained, judged, seeds), and what they say: `plateau`, and the
-    trends of the last in the trained length and in the sweep's parameter.
+    **Returns:** `losses`, (values, trained, judged, seeds), and their statistics: `plateau`, and
+    the trends of the last loss in the trained length and in the parameter of the sweep.
     """
     losses = losses_beyond(sweep.plan, list(sweep.tasks.values()), setting, known)
     final = losses[:, :, -1]
@@ -85,7 +85,7 @@ def over_runs(losses: Losses) -> Float[np.ndarray, "values trained judged"]:
 
 
 def table(sweep: Sweep, losses: Losses) -> list[dict[str, Any]]:
-    """Return a row for each value and trained length: geometric means over seeds."""
+    """Return one row per value and trained length: geometric means over seeds."""
     return [
         {sweep.name: value, "trained to": n}
         | {f"at {t}": rounded(e) for t, e in zip(sweep.plan.judged, errors, strict=True)}
@@ -116,7 +116,7 @@ def finding(made: list[Sweep], setting: Setting) -> tuple[Finding, Judged]:
 
 
 def _plot(made: list[Sweep], means: list[np.ndarray]) -> Plot:
-    """Return test loss against length at the first value, and its end against what is trained."""
+    """Return test loss against length at the first value, and last loss against trained length."""
     log = dict(xscale="log", yscale="log")
     plan, first = made[0].plan, next(iter(made[0].tasks))
     lines = [
@@ -137,13 +137,13 @@ def _plot(made: list[Sweep], means: list[np.ndarray]) -> Plot:
 
 @reproduces("quantitative", "simple", ref="Fig. 1, App. C")
 def simple(setting: Setting) -> Finding:
-    """SimpleTask: the test loss goes flat, at less for longer training inputs and smaller omega."""
+    """SimpleTask: the test loss flattens, lower for longer training inputs and smaller omega."""
     return finding(sweeps("simple", setting.size), setting)[0]
 
 
 @reproduces("quantitative", "modp", ref="Figs. 2 and 3, App. C")
 def modp(setting: Setting) -> Finding:
-    """ModPTask: the same with the period, and attention near uniform on positions = k mod p."""
+    """ModPTask: the same for the period, and attention is near uniform on positions = k mod p."""
     (sweep,) = sweeps("modp", setting.size)
     found, known = finding([sweep], setting)
     plan, task = sweep.plan, sweep.tasks[5]
@@ -163,5 +163,5 @@ def modp(setting: Setting) -> Finding:
 
 @reproduces("quantitative", "kgram", ref="Fig. 4, App. C")
 def kgram(setting: Setting) -> Finding:
-    """In-context k-gram: the test loss goes flat, at more for a larger alphabet S or order k."""
+    """In-context k-gram: the test loss flattens, higher for a larger alphabet S or order k."""
     return finding(sweeps("kgram", setting.size), setting)[0]

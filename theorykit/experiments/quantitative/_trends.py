@@ -1,4 +1,4 @@
-"""How losses go with a size, and whether they still move at the longest inputs."""
+"""Trends of losses with a size, and whether they still change at the longest inputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from theorykit.experiments import Mean
 def trend(
     sizes: Sequence[float], losses: Float[np.ndarray, "*runs sizes"], falling: bool
 ) -> dict[str, Any]:
-    """Return how losses (..., sizes) go with the sizes.
+    """Return the trend of losses (..., sizes) in the sizes.
 
-    **Returns:** `exponent`: the mean over all leading axes of the slope of log(loss) over log(size)
-    with its 95% t `interval`; `p`: of Page's test for a rise (or fall), each row a block. All
-    are NaN where there are too few sizes.
+    **Returns:** `exponent`: the mean over all leading axes of the slope of log(loss) against
+    log(size), with its 95% t `interval`; `p`: for Page's test for a rise (or fall), one block per
+    row. All are NaN if there are too few sizes.
     """
     from scipy.stats import page_trend_test
 
@@ -32,10 +32,10 @@ def trend(
 
 
 def plateau(losses: Float[np.ndarray, "*runs judged seeds"]) -> dict[str, Any]:
-    """Return how far the losses (..., judged, seeds) still move at the end.
+    """Return how much the losses (..., judged, seeds) still change at the end.
 
-    **Returns:** `factor`, the geometric mean of the loss at the longest length over that at the
-    one before, with a 95% t `interval`; `before`, the same a step earlier.
+    **Returns:** `factor`, the geometric mean of the ratio of the loss at the longest length to that
+    at the one before, with a 95% t `interval`; `before`, the same one step earlier.
     """
     logs = np.log(losses)
     ends = lambda k: np.exp(Mean.of(logs[..., k, :] - logs[..., k - 1, :]))

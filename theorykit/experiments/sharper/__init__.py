@@ -1,4 +1,4 @@
-"""The figures of the sharper paper: what learned networks are beside the construction."""
+"""The figures of the sharper paper: learned networks compared with the construction."""
 
 from theorykit.experiments.sharper._domination import dominated as dominated
 from theorykit.experiments.sharper._gap import SAID as SAID

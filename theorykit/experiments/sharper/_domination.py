@@ -1,4 +1,4 @@
-"""Figure 2 of the sharper paper: norm and trace of what is learned, beside the construction's."""
+"""Figure 2 of the sharper paper: norm and trace of learned networks and of the construction."""
 
 import dataclasses
 import functools
@@ -15,9 +15,9 @@ from theorykit.subjects import pacbayes, sharpness
 
 
 def dominated(found: Learned, seed: int = 0, draws: int = 32) -> list[dict[str, Any]]:
-    """Return norm and trace of each network that interpolates, and of its construction.
+    """Return the norm and trace of each interpolating network and of its construction.
 
-    The trace of a network that was learned is over its training set, by random signs.
+    The trace of a learned network is over its training set, by random signs.
     """
     rows = []
     for i, label in enumerate(found.labels):
@@ -39,13 +39,13 @@ def dominated(found: Learned, seed: int = 0, draws: int = 32) -> list[dict[str, 
 
 @reproduces("sharper", "domination", ref="Sec. 2.2, Fig. 2")
 def domination(setting: Setting) -> Finding:
-    """Norm and sharpness of what is learned, against the construction's: both lower, it says."""
+    """Norm and sharpness of learned networks and the construction; the paper: both are lower."""
     study = PLANS[setting.size]
     if setting.size == "cpu":
         study = dataclasses.replace(study, functions=2)
     rows = dominated(learn(study, setting), setting.seed)
     if not rows:
-        return Finding("No network interpolates, so that nothing is compared.", [], {})
+        return Finding("No network interpolates, so nothing is compared.", [], {})
     orders = {
         what: np.log10([row[f"{what} built"] / row[what] for row in rows])
         for what in ("norm^2", "trace")

@@ -1,7 +1,7 @@
 """Figure 1 of the sharper paper: the generalisation gap over degree and sparsity.
 
-How functions are drawn and networks trained is in `_parities`; the gap is the loss on all inputs
-less that on the training set.
+`_parities` draws functions and trains networks; the gap is the loss on all inputs minus that on the
+training set.
 """
 
 import itertools
@@ -14,17 +14,17 @@ from theorykit.experiments.sharper._parities import PLANS, Class, Interpolation,
 from theorykit.subjects import boolean, pacbayes
 
 SAID = 0.1
-"""The sub-Gaussian constant of appendix A: the upper end of what the paper measured."""
+"""The sub-Gaussian constant of appendix A, the upper end of the paper's measurements."""
 
 
 def analytic(f: boolean.Parities, samples: int) -> Any:
-    """Return the bound of Theorem 2 from f's construction, in closed form, not perturbed."""
+    """Return the bound of Theorem 2 from f's construction, in closed form, unperturbed."""
     return pacbayes.semi_analytic(boolean.squared_norm(f), boolean.trace_bound(f), samples, SAID)
 
 
 @reproduces("sharper", "gap", ref="Sec. 2.1, Fig. 1")
 def gap(setting: Setting) -> Finding:
-    """Generalisation gap over degree and sparsity: both make it larger, says the paper."""
+    """Generalisation gap over degree and sparsity; the paper says both increase it."""
     study = PLANS[setting.size]
     found = learn(study, setting)
     rows, numbers, means = [], {}, {}
@@ -48,7 +48,7 @@ def gap(setting: Setting) -> Finding:
 def said(
     study: Interpolation, means: Mapping[Class, float], rows: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Return the summary: how the gap grows, and whether the bound is above it."""
+    """Return the summary: the growth of the gap, and whether the bound is above it."""
     in_degree, in_sparsity = slopes(study, means)
     above = all(row["bound"] >= row["gap"] for row in rows)
     return (
@@ -61,7 +61,7 @@ def said(
 
 
 def slopes(study: Interpolation, means: Mapping[Class, float]) -> tuple[str, str]:
-    """Return how often the gap grows to the next degree, and to the next sparsity."""
+    """Return how often the gap grows with the next degree, and with the next sparsity."""
     up = lambda pairs: f"{sum(means[a] < means[b] for a, b in pairs)} of {len(pairs)}"
     steps = lambda values: list(itertools.pairwise(values))
     degrees = [((a, s), (b, s)) for s in study.sparsities for a, b in steps(study.degrees)]

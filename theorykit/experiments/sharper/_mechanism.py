@@ -24,7 +24,7 @@ from theorykit.subjects import boolean
 
 @dataclasses.dataclass(frozen=True)
 class Examination:
-    """Functions, a network and a budget: all 2^T inputs are trained on where they are few."""
+    """Functions, a network and a budget; if there are few, all 2^T inputs are trained on."""
 
     T: int = 8
     degree: int = 2
@@ -51,7 +51,7 @@ class Network(nnx.Module):
     """f(x) = sum_i w_i (relu(z_i F + b) G) + c with z = softmax(log(T + 1) X W X') X v."""
 
     def __init__(self, T: int, hidden: int, rngs: nnx.Rngs):
-        """Draw all weights with variance 1 / fan in; those of the attention smaller."""
+        """Draw all weights with variance 1 / fan-in; attention weights are smaller."""
         r = T + 2
         normal = lambda scale, *shape: nnx.Param(scale * jax.random.normal(rngs.params(), shape))
         self.score, self.value = normal(1 / r, r, r), normal(0.5, r)
@@ -65,7 +65,7 @@ class Network(nnx.Module):
         return jax.nn.softmax(jnp.log(len(X)) * (X @ self.score[...] @ X.T), -1)
 
     def __call__(self, x: Num[Array, " T"]) -> Float[Array, "1"]:
-        """Return (1,) of one input of bits (T,)."""
+        """Return the output (1,) at one input of bits (T,)."""
         z = self.attention(x) @ (self._tokens(x) @ self.value[...])
         h = jax.nn.relu(z[:, None] * self.mlp_in[...] + self.bias[...]) @ self.mlp_out[...]
         return (h @ self.readout[...] + self.constant[...])[None]
@@ -77,10 +77,10 @@ class Network(nnx.Module):
 
 @dataclasses.dataclass(frozen=True)
 class Examined:
-    """One network: its function, whether it learned it, its mean attention (T + 1, T).
+    """One network: its function, whether it was learned, and the mean attention (T + 1, T).
 
     **Fields:** `own` and `others`: the cosine of the nearest row with each component, and with each
-    other set of as many positions.
+    other set of the same size.
     """
 
     function: boolean.Parities
@@ -141,7 +141,7 @@ def cosines(
 
 @reproduces("sharper", "mechanism", ref="Sec. 2.4, Fig. 5")
 def mechanism(setting: Setting) -> Finding:
-    """Whether attention rows of a small learned network line up with Fourier components."""
+    """Whether attention rows of a small trained network align with Fourier components."""
     found = examine(EXAMINATIONS[setting.size], setting)
     learned = [f for f in found if f.learned]
     rows = [
@@ -154,13 +154,13 @@ def mechanism(setting: Setting) -> Finding:
         for S, c, own in zip(f.function.sets, f.function.coefficients, f.own, strict=True)
     ]  # fmt: skip
     if not learned:
-        return Finding("No network learned its function, so that no row is read.", rows, {})
+        return Finding("No network learned its function, so no rows are compared.", rows, {})
     own = np.concatenate([f.own for f in learned])
     others = np.concatenate([f.others for f in learned])
     summary = (
         f"In {len(learned)} of {len(found)} networks that learned, the attention row nearest to a "
         f"component has a cosine of {own.mean():.2f} with it (mean of {len(own)} components), and "
-        f"of {others.mean():.2f} with another set of as many positions. The paper: in most cases "
+        f"of {others.mean():.2f} with another set of the same size. The paper: in most cases "
         "rows show the components."
     )
     numbers = {"own": own.tolist(), "others": float(others.mean())}

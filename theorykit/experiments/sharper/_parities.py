@@ -1,11 +1,11 @@
-"""Networks that learn sums of parities, one function each, side by side.
+"""Networks that learn sums of parities, one function each, in parallel.
 
-What the text leaves open is read as follows. Functions have variance 1 and are not centred, since
-their coefficients are positive. A training set is drawn with replacement; where all 2^T inputs fit,
-the loss on them is exact. The gap is the loss of all inputs less that of the training set. The
-network is the standard transformer of two layers and one head, without layer norm, with one-hot
-positions and logits scaled by log(T + 1); the output is read at one more position, whose bit is 0.
-There is no weight decay and no dropout.
+Where the text is open, it is read as follows. Functions have variance 1 and are not centred, since
+their coefficients are positive. A training set is drawn with replacement; if all 2^T inputs fit,
+the loss on them is exact. The gap is the loss on all inputs minus that on the training set. The
+network is the standard transformer with two layers and one head, without layer norm, with one-hot
+positions and logits scaled by log(T + 1); the output is read at an extra position with bit 0. There
+is no weight decay and no dropout.
 """
 
 import dataclasses
@@ -26,9 +26,9 @@ Class = tuple[int, int]
 class Interpolation:
     """Classes of functions, a network and a budget.
 
-    **Fields:** `functions`: of each class; `samples`: of a training set; `threshold`: the training
-    loss at which a network stops; `batch`: of a step; `judged`: how many inputs stand for all of
-    them where 2^T are too many.
+    **Fields:** `functions`: the number per class; `samples`: the size of a training set;
+    `threshold`: the training loss at which a network stops; `batch`: the batch size; `judged`: the
+    number of inputs that stand for all of them if 2^T is too many.
     """
 
     T: int = 8
@@ -67,15 +67,15 @@ PLANS = {
         width=51, mlp_width=128, steps=200_000, every=1000, rate=1e-3, batch=256,
     ),
 }  # fmt: skip
-"""As printed where the numbers are there: rate, steps and sparsities are lost."""
+"""As printed where the numbers are given; rate, steps and sparsities are missing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """Networks, a function each, in the order of the classes.
+    """Networks, one per function, in the order of the classes.
 
     **Fields:** `labels`, the class of each; `functions`; `fit`; `x` (networks, samples, T) and `y`,
-    what was trained on; `inputs` (N, T) and `targets` (networks, N): all inputs, or some of them.
+    the training data; `inputs` (N, T) and `targets` (networks, N): all inputs, or some of them.
     """
 
     labels: list[Class]
@@ -98,13 +98,13 @@ class Learned:
 
 
 def padded(x: Num[np.ndarray, "*inputs bits"]) -> Int[np.ndarray, "*inputs bits_and_one"]:
-    """Return bits with the output position's 0 behind them, (..., T + 1) int32."""
+    """Return bits followed by the 0 of the output position, (..., T + 1), int32."""
     x = np.asarray(x, np.int32)
     return np.concatenate([x, np.zeros((*x.shape[:-1], 1), np.int32)], -1)
 
 
 def learn(study: Interpolation, setting: Setting) -> Learned:
-    """Train a network for each function of each class, side by side, until they interpolate."""
+    """Train a network for each function of each class, in parallel, until they interpolate."""
     from theorykit.networks.training import OnData, reaches
 
     rng = np.random.default_rng([setting.seed, study.T])
@@ -140,7 +140,7 @@ def learn(study: Interpolation, setting: Setting) -> Learned:
 
 
 def squared(out: Float[Array, "1"], y: Float[Array, ""]) -> Float[Array, ""]:
-    """Return (f - y)^2: the paper's loss has no factor 1/2."""
+    """Return (f - y)^2, since the paper's loss has no factor 1/2."""
     return (out[0] - y) ** 2
 
 
@@ -153,6 +153,6 @@ def by_class(
 
 
 def construction(f: boolean.Parities, inputs: Int[np.ndarray, "N bits"]) -> tuple[float, float]:
-    """Return |theta|^2 and the trace of the loss Hessian of f's construction, over these inputs."""
+    """Return |theta|^2 and the trace of the loss Hessian of the construction, over these inputs."""
     network, bits = boolean.transformer(f), np.asarray(inputs)[:, : f.T].astype(np.float32)
     return sum(network.squared_norms().values()), float(sharpness.trace(network, bits).value)

@@ -13,9 +13,10 @@ from theorykit.subjects import boolean, sharpness
 
 @dataclasses.dataclass(frozen=True)
 class Mesh:
-    """Constructions and the sigmas that they are perturbed with.
+    """Constructions and the sigmas with which they are perturbed.
 
-    **Fields:** `inputs`: at most so many of the 2^T; `draws`: of the noise, a function and sigma.
+    **Fields:** `inputs`: the most of the 2^T to use; `draws`: the number of noise draws per
+    function and sigma.
     """
 
     tokens: tuple[int, ...] = (6, 8)
@@ -37,7 +38,7 @@ MESHES = {
 
 
 def perturbed(mesh: Mesh, number: int, T: int, d: int, s: int, seed: int) -> Any:
-    """Return the traces of one class's constructions, by `sharpness.perturbed`."""
+    """Return the traces of the constructions of one class, by `sharpness.perturbed`."""
     seeds = range(seed, seed + mesh.functions)
     networks = [boolean.transformer(boolean.random(T, d, s, one)) for one in seeds]
     few = np.random.default_rng(seed).integers(0, 2, (mesh.inputs, T))
@@ -50,7 +51,7 @@ def perturbed(mesh: Mesh, number: int, T: int, d: int, s: int, seed: int) -> Any
 
 @reproduces("sharper", "perturbation", ref="Sec. 2.3, App. M")
 def perturbation(setting: Setting) -> Finding:
-    """The trace of perturbed constructions against sigma: the empirical term of the bound."""
+    """The trace of perturbed constructions against sigma, the empirical term of the bound."""
     mesh, rows = MESHES[setting.size], []
 
     def one(number: int, T: int, d: int, s: int) -> Any:
@@ -75,7 +76,7 @@ def perturbation(setting: Setting) -> Finding:
     ratio = {s: float(np.mean(at("2 loss / sigma^2 / trace", s))) for s in mesh.sigmas}
     error = {s: float(np.linalg.norm(at("+-", s)) / len(at("+-", s))) for s in mesh.sigmas}
     summary = (
-        "The largest excess of the perturbed trace, a part of the trace: "
+        "The largest excess of the perturbed trace, relative to the trace: "
         + ", ".join(f"{v:.2g} at sigma = {s:.2g}" for s, v in worst.items())
         + "; the perturbed loss is "
         + ", ".join(f"{v:.2f} +- {error[s]:.2f}" for s, v in ratio.items())

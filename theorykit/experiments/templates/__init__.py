@@ -1,4 +1,4 @@
-"""The figures of the template paper: what networks learn of relations between unseen symbols."""
+"""The figures of the template paper: what networks learn about relations between unseen symbols."""
 
 from theorykit.experiments.templates._figures import compared as compared
 from theorykit.experiments.templates._figures import curves as curves

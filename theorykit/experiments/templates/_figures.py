@@ -1,11 +1,11 @@
-"""The figures of the template paper: what networks learn of relations between unseen symbols.
+"""The figures of the template paper: what networks learn about relations between unseen symbols.
 
-As in its appendix A, n samples over an alphabet of n symbols are trained on, and 100 samples over
-100 other symbols each are for validation, which says when to stop, and for the test. Every trial
-has samples of its own. Regression is judged by the mean squared error (0 predicted: 1 for labels of
-variance 1), prediction of symbols by the cross entropy. Beside the networks stands ridge regression
-with the transformer's kernel on the same samples. The trainable a and b begin at 1, but at 0 where
-a head has nothing to do but to copy (Fig. 5).
+As in its appendix A, training uses n samples over an alphabet of n symbols. Validation, for early
+stopping, and test use 100 samples each over 100 other symbols each. Every trial has its own
+samples. Regression is measured by the mean squared error (1 for predicting 0 if labels have
+variance 1), prediction of symbols by the cross entropy. The networks are compared with ridge
+regression with the transformer's kernel on the same samples. The trainable a and b start at 1,
+except at 0 where a head only has to copy (Fig. 5).
 """
 
 import dataclasses
@@ -32,10 +32,10 @@ def curves(
     axis: str = "n",
     at: Sequence[Any] | None = None,
 ) -> Finding:
-    """Return the test losses of several networks over n, or over another option of the network.
+    """Return the test losses of several networks against n, or against another option.
 
     **Arguments:** `lines`: name -> curve; `printed`: what the paper says; `axis`, `at`: an option
-    of the network that takes the place of n, and its values; n is then the largest.
+    of the network used in place of n, and its values; then n is the largest value.
     """
     values = list(budget.samples if at is None else at)
 
@@ -130,7 +130,7 @@ def difficulty(setting: Setting) -> Finding:
 
 
 def random_tasks(setting: Setting, name: str, options: Sequence[dict], printed: str) -> Finding:
-    """Return the curves of random templates, one for each choice of options."""
+    """Return the curves of random templates, one per choice of options."""
     lines: dict[str, Curve] = {}
     for chosen in options:
         many = chosen.get("count", 2)
@@ -172,7 +172,7 @@ def random_counts(setting: Setting) -> Finding:
 
 @reproduces("templates", "fig22", ref="Fig. 22")
 def architectures(setting: Setting) -> Finding:
-    """αβα against αββ: transformers with and without a I and b I, ridge regression, an MLP."""
+    """αβα versus αββ: transformers with and without a I and b I, ridge regression, an MLP."""
     found = families.aba_abb()
     lines: dict[str, Curve] = compared(found) | {
         "with bI": ("transformer", found, dict(scalars=(0.0, 1.0))),
@@ -198,7 +198,7 @@ def majorities(setting: Setting) -> Finding:
 
 @reproduces("templates", "fig25", ref="Fig. 25")
 def augmented(setting: Setting) -> Finding:
-    """αβα against αββ: an MLP that is also given XX' learns it."""
+    """αβα versus αββ: an MLP that is also given XX' learns it."""
     found = families.aba_abb()
     lines: dict[str, Curve] = {
         "transformer": ("transformer", found, {}),
@@ -210,7 +210,7 @@ def augmented(setting: Setting) -> Finding:
 
 @reproduces("templates", "hyper", ref="Figs. 8 to 14")
 def hyperparameters(setting: Setting) -> Finding:
-    """αβα against αββ: depth, heads, width and learning rate, one at a time."""
+    """αβα versus αββ: depth, heads, width and learning rate, one at a time."""
     found = families.aba_abb()
     budget = BUDGETS[setting.size]
     budget = dataclasses.replace(

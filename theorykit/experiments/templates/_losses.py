@@ -1,4 +1,4 @@
-"""Test losses on symbols that training has not seen: of networks, and of ridge regression."""
+"""Test losses of networks and of ridge regression on symbols unseen in training."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from theorykit.kernels.activations import Cos
 from theorykit.subjects.templates import Distribution, Template
 
 RIDGE = dict(beta=30.0, gamma=1.0, phase=0.5, frequency=0.5, ridge=1e-3)
-"""The kernel that stands beside the networks: parameters of the paper's, one choice for all."""
+"""The kernel that networks are compared with: one choice of the paper's parameters for all."""
 
 
 def data(
@@ -23,7 +23,8 @@ def data(
 ) -> tuple[Distribution, dict[str, Any]]:
     """Return the training distribution, and (x, y) of training, validation and test.
 
-    One data set per trial, along the first axis. Templates with numbers get a [CLS] at the end.
+    One data set per trial, along the first axis. Templates with numeric labels get a [CLS] at the
+    end.
     """
     task = Distribution(found, symbols=n)
     if not isinstance(found[0].label, str):
@@ -60,7 +61,7 @@ def learn(
     where: str,
     **options: Any,
 ) -> Float[np.ndarray, " trials"]:
-    """Return the test loss at the least validation loss, one number per trial."""
+    """Return the test loss at the smallest validation loss, one number per trial."""
     from theorykit.networks.training import OnData
 
     task, pairs = data(found, n, budget.trials, setting.seed)

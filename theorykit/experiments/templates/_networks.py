@@ -1,4 +1,4 @@
-"""The networks of the template paper, and how long they train, as printed or small."""
+"""The networks of the template paper and their training budgets, as printed or small."""
 
 import dataclasses
 import functools
@@ -14,15 +14,15 @@ from theorykit.networks import nets
 from theorykit.subjects.templates import Distribution
 
 HELD_OUT = 100
-"""How many symbols, and samples, the validation and the test have."""
+"""The number of symbols, and of samples, for validation and for the test."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """How large the networks are and how long they train.
+    """The sizes of networks and the training budget.
 
-    **Fields:** `samples`: the values of n; `rates`: learning rates of Adam, of which the one with
-    the least validation loss counts; `draws`: of the kernel, 0 for none.
+    **Fields:** `samples`: the values of n; `rates`: learning rates of Adam, from which the one with
+    the smallest validation loss is chosen; `draws`: for the kernel, 0 for no kernel.
     """
 
     samples: tuple[int, ...]
@@ -38,7 +38,7 @@ class Budget:
     draws: int = 2048
 
     def transformer(self, **more: Any) -> dict[str, Any]:
-        """Return the options of the paper's transformer, with others put in."""
+        """Return the options of the paper's transformer, updated with others."""
         return dict(
             width=self.width, heads=self.heads, head_size=self.head_size, depth=self.depth,
             mlp="two", mlp_width=self.mlp_width, activation="gelu", norm="layer", residual=True,
@@ -80,7 +80,7 @@ class Incidence(nnx.Module):
 def network(
     kind: str, task: Distribution, budget: Budget, **options: Any
 ) -> Callable[[nnx.Rngs], nnx.Module]:
-    """Return what makes a network of a kind: "transformer", "mlp" or "incidence"."""
+    """Return a function that makes a network of a kind: "transformer", "mlp" or "incidence"."""
     vocabulary = task.vocabulary + 2 * HELD_OUT
     if kind == "transformer":
         plain = budget.transformer(**options)

@@ -1,9 +1,10 @@
-"""A kernel and finite networks on the same data, over widths and seeds.
+"""Compare finite networks with their kernels on the same data, over widths and seeds.
 
-In all of them `make(width, rngs)` makes a network in the NTK parameterisation, with one seed's
-weights: let heads and head size grow with the width too. `kernel(x1, x2)` returns the kernel of
-infinite width, such as `functools.partial(InfiniteTransformer(), key=key)`. All products, those
-of the networks and of their training included, have the full precision of their dtype.
+In all of them, `make(width, rngs)` makes a network in the NTK parameterisation with the weights of
+one seed; heads and head size should grow with the width. `kernel(x1, x2)` returns the
+infinite-width kernel, such as `functools.partial(InfiniteTransformer(), key=key)`. All matrix
+products, including those in the networks and their training, have the full precision of their
+dtype.
 """
 
 from theorykit.networks.compare._gaps import Curve as Curve

@@ -1,4 +1,4 @@
-"""Distances of samples to what they tend to, with their noise taken out and their errors known."""
+"""Distances of samples to their limits, corrected for noise, with standard errors."""
 
 import dataclasses
 import math
@@ -14,11 +14,11 @@ from theorykit.common.exponents import Exponent, of_squares
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """A distance at each width, and how it falls.
+    """A distance at each width, and its rate of decay.
 
-    **Fields:** `widths`; `values`, relative to the size of what is tended to, 0 where noise is
-    larger; `stderr`, from the seeds; `resolved`, where the square is two standard errors above 0;
-    `exponent`, fitted to the squares at all widths, with their errors.
+    **Fields:** `widths`; `values`, relative to the size of the limit, 0 where noise is larger;
+    `stderr`, over seeds; `resolved`, whether the square is two standard errors above 0; `exponent`,
+    fitted to the squares at all widths, weighted by their errors.
     """
 
     widths: Int[np.ndarray, " widths"]
@@ -31,12 +31,12 @@ class Curve:
 def squares(samples: Float[np.ndarray, "samples entries"]) -> dict[str, tuple[float, float]]:
     """Return squared lengths of samples and their standard errors, by the jackknife.
 
-    `bias`, of their mean, without its noise: from products of different samples only; `spread`,
-    the mean squared distance to the mean; `single`, the mean over samples.
+    `bias`, of their mean, corrected for noise by using products of different samples only;
+    `spread`, the mean squared distance to the mean; `single`, the mean over samples.
     """
 
     def three(whole, own, n):
-        """Return them from |sum of samples|^2 and the sum of |sample|^2."""
+        """Return all three from |sum of samples|^2 and the sum of |sample|^2."""
         spread = (own - whole / n) / (n - 1)
         return np.array([(whole - own) / (n * (n - 1)), spread, own / n])
 
@@ -62,9 +62,9 @@ def curves(
     **Arguments:**
 
     - `samples`: for each width, (seeds, ...).
-    - `reference`: what the samples tend to, one for all, or a list of (seeds, ...).
+    - `reference`: the limit of the samples, one for all, or a list of (seeds, ...).
     - `noise`: the squared standard errors of the reference, summed over its entries.
-    - `scale`: what distances are divided by; if 0, the size of the reference.
+    - `scale`: the divisor of distances; 0 means the size of the reference.
 
     **Raises:** `ValueError` for fewer than three seeds, or samples that are not finite.
     """
@@ -75,11 +75,11 @@ def curves(
     ]
     for width, (s, r) in zip(widths, pairs, strict=True):
         if len(s) < 3:
-            raise ValueError(f"a gap and its error take at least 3 seeds, got {len(s)}")
+            raise ValueError(f"a gap and its error need at least 3 seeds, got {len(s)}")
         if not (np.isfinite(s).all() and np.isfinite(r).all()):
             raise ValueError(
                 f"networks or kernel are not finite at width {width}; "
-                "if they were trained, take a smaller learning_rate"
+                "if they were trained, use a smaller learning_rate"
             )
     if not scale:
         axes = lambda s, r: r[None] if r.ndim < s.ndim else r
@@ -91,7 +91,7 @@ def curves(
         square, error = np.array([m[name] for m in measured]).T
         if name != "spread" and noise:
             square = square - noise / scale**2
-            # Its errors may all point the way that the samples differ.
+            # The errors of the reference may all point in the direction of the difference.
             theirs = 2 * np.sqrt(np.maximum(square, 0) * noise) / scale + noise / scale**2
             error = np.hypot(error, theirs)
         found[name] = curve(widths, square, error)
@@ -103,7 +103,7 @@ def curve(
     square: Float[np.ndarray, " widths"],
     errors: Float[np.ndarray, " widths"],
 ) -> Curve:
-    """Return the curve of distances whose squares are estimated with these errors."""
+    """Return the curve of distances from estimates of their squares with these errors."""
     values = np.sqrt(np.maximum(square, 0))
     resolved = square > 2 * errors
     stderr = np.sqrt(np.maximum(square, 0) + errors) - values
@@ -112,9 +112,9 @@ def curve(
 
 
 def plot(file: str | Path, lines: Mapping[str, Curve], title: str) -> None:
-    """Draw distances over widths, both on logarithmic scales, into a file.
+    """Plot distances against widths, both on logarithmic scales, to a file.
 
-    **Raises:** `ImportError` where matplotlib is not installed.
+    **Raises:** `ImportError` if matplotlib is not installed.
     """
     from matplotlib.figure import Figure
 

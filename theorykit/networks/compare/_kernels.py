@@ -1,4 +1,4 @@
-"""How the kernels of finite networks tend to those of infinite width."""
+"""The convergence of finite-width kernels to the infinite-width kernels."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, 
 
 @dataclasses.dataclass(frozen=True)
 class KernelGap:
-    """Kernels of finite networks and their distance to those of infinite width.
+    """Kernels of finite networks and their distance to the infinite-width kernels.
 
-    **Fields:** `nngp_bias`, `ntk_bias`: distance of the mean over networks, the noise of this mean
-    and of the kernel taken out; `nngp_spread`, `ntk_spread`: root mean square distance of a network
-    to the mean; `nngp`, `ntk`: the kernels of infinite width; `nngp_means`, `ntk_means`:
-    their means over networks. Distances are in the Frobenius norm, relative to the kernel.
+    **Fields:** `nngp_bias`, `ntk_bias`: distance of the mean over networks, corrected for the noise
+    of this mean and of the kernel; `nngp_spread`, `ntk_spread`: root mean square distance of a
+    network to the mean; `nngp`, `ntk`: the infinite-width kernels; `nngp_means`, `ntk_means`: their
+    means over networks. Distances are in the Frobenius norm, relative to the kernel.
     """
 
     nngp_bias: Curve
@@ -34,7 +34,7 @@ class KernelGap:
     ntk_means: Float[np.ndarray, "widths inputs1 inputs2"]
 
     def plot(self, file: str | Path) -> None:
-        """Draw the four distances over the widths."""
+        """Plot the four distances against the widths."""
         names = ("nngp_bias", "nngp_spread", "ntk_bias", "ntk_spread")
         lines = {name.replace("_", " "): getattr(self, name) for name in names}
         plot(file, lines, "Kernels of finite networks")
@@ -52,17 +52,17 @@ def kernels(
     key: Key[Array, ""] | int,
     batch: int = 16,
 ) -> KernelGap:
-    """Compare NNGP and NTK of finite networks with the kernels of infinite width.
+    """Compare the NNGP and NTK kernels of finite networks with the infinite-width kernels.
 
-    The NNGP of one network is taken with its readout weights averaged out (the readout's part of
-    the NTK): the product of its outputs would not settle as the width grows.
+    The NNGP kernel of one network is averaged over its readout weights (the readout's part of the
+    NTK), since the product of its outputs would not converge as the width grows.
 
     **Arguments:**
 
-    - `make`, `kernel`: as `theorykit.networks.compare` says.
+    - `make`, `kernel`: see `theorykit.networks.compare`.
     - `x`, `x2`: inputs; without `x2` the Gram matrices of `x`.
-    - `widths`, `seeds`: which networks; `key`: where their weights come from.
-    - `batch`: how many networks at once.
+    - `widths`, `seeds`: of the networks; `key`: for their weights.
+    - `batch`: the number of networks per batch.
 
     **Raises:** `ValueError` for fewer than three seeds.
     """
@@ -70,7 +70,7 @@ def kernels(
     x, x2 = inputs("x", x), None if x2 is None else inputs("x2", x2)
     exact = known(kernel, x, x2)
     if exact.nngp is None or exact.ntk is None:
-        raise ValueError("the kernel has both nngp and ntk, and this one lacks one of them.")
+        raise ValueError("the kernel must have both nngp and ntk; this one lacks one of them.")
 
     def both(network):
         rows = readout_features(network, x)

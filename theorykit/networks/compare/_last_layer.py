@@ -1,4 +1,4 @@
-"""How networks whose last layer alone is trained tend to the posterior of the NNGP."""
+"""The convergence of networks with only the last layer trained to the NNGP posterior."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from theorykit.networks.compare._networks import Ensemble, Make, inputs, known, 
 
 @dataclasses.dataclass(frozen=True)
 class LastLayerGap:
-    """Outputs of networks with a trained last layer, and their distance to the NNGP's posterior.
+    """Outputs of networks with a trained last layer, and their distance to the NNGP posterior.
 
-    **Fields:** `bias`: distance of the mean over networks, its noise taken out; `single`: root mean
-    square distance of one; both relative to the posterior mean. `unfinished`: the same distance
-    between gradient descent and where it ends, the closed form. `posterior`: its mean; `means`:
-    over networks, of the closed form.
+    **Fields:** `bias`: distance of the mean over networks, corrected for noise; `single`: root mean
+    square distance of one network; both relative to the posterior mean. `unfinished`: the same
+    distance between gradient descent and its limit, the closed form. `posterior`: the posterior
+    mean; `means`: means over networks of the closed form.
     """
 
     bias: Curve
@@ -34,7 +34,7 @@ class LastLayerGap:
     means: Float[np.ndarray, "widths tested"]
 
     def plot(self, file: str | Path) -> None:
-        """Draw the distances over the widths."""
+        """Plot the distances against the widths."""
         lines = {"mean of networks": self.bias, "one network": self.single}
         plot(file, lines, "Trained last layer and the NNGP posterior")
 
@@ -54,26 +54,26 @@ def last_layer(
     steps: int = 1000,
     batch: int = 16,
 ) -> LastLayerGap:
-    """Compare training of the last layer, from zero and with weight decay, with the NNGP posterior.
+    """Compare training the last layer, from zero and with weight decay, with the NNGP posterior.
 
     The loss is sum (f - y)^2 / 2 + ridge |w|^2 / 2, so the ridge is the variance of the observation
-    noise. Its minimum has a closed form, and gradient descent of `steps` steps goes there. A
-    network is linear in its last layer: the gradients are taken once for all steps.
+    noise. Its minimum has a closed form, which gradient descent approaches in `steps` steps. A
+    network is linear in its last layer, so gradients are computed once for all steps.
 
     **Arguments:**
 
-    - `make`, `kernel`: as `theorykit.networks.compare` says; networks with one output.
-    - `x`, `y`: inputs and targets; `x_test`: inputs to predict at, of any length.
+    - `make`, `kernel`: see `theorykit.networks.compare`; networks have one output.
+    - `x`, `y`: inputs and targets; `x_test`: test inputs, of any length.
     - `ridge`: above 0. `widths`, `seeds`, `key`, `batch`: as for `gradient_descent`.
 
     **Raises:** `ValueError` for a ridge that is not positive, fewer than three seeds, or targets of
-    another shape.
+    the wrong shape.
     """
     ridge = number("the ridge", ridge, "above 0", lambda v: v > 0)
     ensemble = Ensemble(make, widths, seeds, key, batch)
     x, x_test, y = inputs("x", x), inputs("x_test", x_test), as_array("targets", y)
     if np.shape(y) != (len(x),):
-        raise ValueError(f"{len(x)} inputs have targets ({len(x)},), got shape {np.shape(y)}")
+        raise ValueError(f"{len(x)} inputs need targets of shape ({len(x)},), got {np.shape(y)}")
     for name, values in dict(inputs=x, targets=y, x_test=x_test).items():
         finite(name, values)
     steps = size("steps", steps)
@@ -83,7 +83,7 @@ def last_layer(
 
     def both(network):
         if (size := jax.eval_shape(network, x[0]).size) != 1:
-            raise ValueError(f"the network has one output here, not {size}")
+            raise ValueError(f"the network must have one output, not {size}")
         rows, test = readout_features(network, x), readout_features(network, x_test)
         gram = rows @ rows.T
         alpha = jnp.linalg.solve(gram + ridge * jnp.eye(len(y), dtype=gram.dtype), y)

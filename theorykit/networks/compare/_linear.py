@@ -1,4 +1,4 @@
-"""Training of a network that is linear in its weights: the predictor of its tangent kernel."""
+"""Training of a network that is linear in its weights, by its tangent kernel."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Stage(NamedTuple):
     """Gradient descent on one data set.
 
     **Fields:** `x`, `y`: inputs and targets; `rate`: the learning rate; `steps`: increasing numbers
-    of steps at which outputs are taken, the last of which ends the stage.
+    of steps at which outputs are recorded; the last one ends the stage.
     """
 
     x: Real[Array | np.ndarray, "inputs ..."]
@@ -32,7 +32,7 @@ def after(
 ) -> Matrix:
     """Return the coefficients K^-1 (1 - (1 - rate K / P)^steps) errors, or those of gradient flow.
 
-    Flow: 1 - exp(-rate steps K / P). No inverse is formed, so that K may be singular.
+    For flow the factor is 1 - exp(-rate steps K / P). No inverse is formed, so K may be singular.
     """
     values, vectors = np.linalg.eigh((k + k.T) / 2)
     speed = rate * values / len(k)
@@ -43,7 +43,7 @@ def after(
 
 
 def fastest_rate(k: Float[np.ndarray, "inputs inputs"]) -> float:
-    """Return the learning rate at which the fastest direction is learned in one step."""
+    """Return the learning rate that learns the fastest direction in one step."""
     return float(len(k) / np.linalg.eigvalsh((k + k.T) / 2)[-1])
 
 
@@ -56,13 +56,14 @@ def predict(
 ) -> list[Float[np.ndarray, "_ tested outputs"]]:
     """Return the outputs at the test inputs for each stage.
 
-    The predictor of a stage is the one that the last stage ended with plus the kernel predictor
-    of the errors that it makes on the new data (capture paper, Sec. 4.1; Bennani et al., 2020).
+    The predictor of a stage is the final predictor of the previous stage plus the kernel predictor
+    of its errors on the new data (capture paper, Sec. 4.1; Bennani et al., 2020).
 
     **Arguments:**
 
     - `kernel`: `kernel(i, j)` between the inputs of two stages; i = -1 for the test inputs.
-    - `start`, `starts`: outputs at initialisation, at the test inputs and those of each stage.
+    - `start`, `starts`: outputs at initialisation at the test inputs, and at the inputs of each
+      stage.
     """
     test, at = start, list(starts)
     found = []

@@ -1,4 +1,4 @@
-"""Finite networks over seeds: drawn, linearised in their readout, trained on all data at once."""
+"""Finite networks over seeds: sampling, readout features, full-batch training."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import gradient_step, trainable
 
 FEW = 2**26
-"""Weights in all networks below which drawing them is not compiled well."""
+"""With fewer weights than this in all networks, sampling is compiled without optimisation."""
 
 Make = Callable[[int, nnx.Rngs], nnx.Module]
 
@@ -37,10 +37,10 @@ Make = Callable[[int, nnx.Rngs], nnx.Module]
 class Ensemble:
     """Networks of several widths and seeds.
 
-    A seed has the same network whatever other seeds and widths are asked for.
+    A seed gives the same network whatever other seeds and widths are requested.
 
-    **Arguments:** `make`: makes a network of a width from its random numbers; `widths`, `seeds`:
-    which; `key`: where their weights come from; `batch`: how many seeds at once.
+    **Arguments:** `make`: makes a network of a given width from `rngs`; `widths`, `seeds`; `key`:
+    for the weights; `batch`: the number of seeds per batch.
     """
 
     make: Make
@@ -52,7 +52,7 @@ class Ensemble:
     def __post_init__(self) -> None:
         """Check everything."""
         if len(seed_numbers(self.seeds)) < 3:
-            raise ValueError(f"a gap and its error take at least 3 seeds, got {shown(self.seeds)}")
+            raise ValueError(f"a gap and its error need at least 3 seeds, got {shown(self.seeds)}")
         many = not isinstance(self.widths, str | bytes | Mapping)
         if not many or not isinstance(self.widths, Collection | np.ndarray) or not len(self.widths):
             raise ValueError(f"widths are numbers, such as [32, 64], got {shown(self.widths)}.")
@@ -61,7 +61,7 @@ class Ensemble:
         object.__setattr__(self, "batch", size("batch", self.batch))
 
     def map(self, run: Callable[[nnx.Module], PyTree]) -> list[PyTree]:
-        """Return, for each width, `run(network)` of all seeds, stacked."""
+        """Return, for each width, `run(network)` for all seeds, stacked."""
         numbers = np.asarray(seed_numbers(self.seeds))
         return [self._at(width, numbers, run) for width in self.widths]
 
@@ -71,7 +71,7 @@ class Ensemble:
         fold = jax.vmap(lambda seed: jax.random.fold_in(jax.random.fold_in(key, width), seed))
         graph, shapes = nnx.split(shapes_of(self.make, width))
         draw = lambda key: nnx.state(self.make(width, nnx.Rngs(params=key)))
-        # Random numbers are slow to compile well, which few of them do not pay for.
+        # Optimised compilation of random numbers is slow, and does not pay off for few of them.
         few = len(numbers) * sum(leaf.size for leaf in jax.tree.leaves(shapes)) < FEW
         quickly = {"xla_backend_optimization_level": "0"} if few else None
         drawn = jax.jit(jax.vmap(draw), compiler_options=quickly)
@@ -86,7 +86,7 @@ class Ensemble:
 def inputs(name: str, x: Any) -> Real[Array | np.ndarray, "inputs ..."]:
     """Return inputs as an array.
 
-    **Raises:** `ValueError` for no inputs, or something else than numbers.
+    **Raises:** `ValueError` for an empty batch, or anything but numbers.
     """
     x = as_array(name, x)
     if not x.ndim or not len(x):
@@ -95,9 +95,9 @@ def inputs(name: str, x: Any) -> Real[Array | np.ndarray, "inputs ..."]:
 
 
 def known(kernel: Callable[..., Any], *sets: Any) -> Kernel:
-    """Return what a kernel of infinite width is at two sets of inputs.
+    """Return an infinite-width kernel at two sets of inputs.
 
-    **Raises:** `ValueError` if it is no function or returns no `Kernel`.
+    **Raises:** `ValueError` unless it is a function that returns a `Kernel`.
     """
     function("kernel", kernel, "a function of two sets of inputs")
     return instance("what kernel returns", kernel(*sets), Kernel, "a Kernel")
@@ -106,10 +106,10 @@ def known(kernel: Callable[..., Any], *sets: Any) -> Kernel:
 def readout_features(
     network: nnx.Module, x: Real[Array | np.ndarray, "inputs ..."]
 ) -> Float[Array, "inputs weights"]:
-    """Return the gradients of the first output in the weights of the last layer.
+    """Return the gradients of the first output with respect to the last layer's weights.
 
-    The output is linear in them, so it is their product with the weights, and the mean of the
-    products of two inputs' outputs over those weights is the product of these rows.
+    The output is linear in these weights, so it is the product of the gradients and the weights.
+    The mean over the weights of the product of two outputs is the product of two rows of gradients.
     """
     graph, last, rest = nnx.split(network, trainable("readout", network), ...)
     gradient = jax.grad(lambda w, x: nnx.merge(graph, w, rest)(x).ravel()[0])
@@ -129,8 +129,9 @@ def descend(
 
     **Arguments:** `subtract`: train and return the outputs minus those at initialisation.
 
-    **Returns:** `test`, a list with (times, tested, outputs) of each stage, and at initialisation
-    `start`, the outputs at the test inputs, and `starts`, those at the inputs of each stage.
+    **Returns:** `test`, a list with (times, tested, outputs) for each stage; and, at
+    initialisation, `start`, the outputs at the test inputs, and `starts`, those at the inputs of
+    each stage.
     """
     # `training.fit` makes the same steps, but not inside `jit` and `vmap`, where this one runs, and
     # on targets that are the same for all networks; here f - f_0 may be trained.
@@ -145,7 +146,7 @@ def descend(
     for _, y, *_ in stages:
         if y.shape[1:] != start.shape[1:]:
             raise ValueError(
-                f"the network puts out {start.shape[1]} numbers, and targets have {y.shape[1]}"
+                f"the network outputs {start.shape[1]} numbers, and targets have {y.shape[1]}"
             )
     found, starts = [], []
     for x, y, rate, steps in stages:
@@ -172,12 +173,12 @@ def trained(
     steps: int,
     learning_rate: Real[Array | np.ndarray, ""] | float,
 ) -> Float[Array, "tested outputs"]:
-    """Return what training adds to the outputs of one network at the test inputs.
+    """Return the change in the outputs of one network at the test inputs due to training.
 
     It follows the gradient of the mean over inputs of half the squared error of f - f_0. Works
     under `jit` and `vmap`.
 
-    **Arguments:** as for `gradient_descent`, but for one number of steps.
+    **Arguments:** as for `gradient_descent`, with a single number of steps.
     """
     instance("network", network, nnx.Module, "an nnx.Module")
     x, x_test = inputs("x", x), inputs("x_test", x_test)

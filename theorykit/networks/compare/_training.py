@@ -1,4 +1,4 @@
-"""How trained finite networks tend to the predictor of the tangent kernel."""
+"""The convergence of trained finite networks to the predictor of the tangent kernel."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ Data = tuple[Real[Array | np.ndarray, "_ ..."], Real[Array | np.ndarray, "_ ..."
 class TrainingGap:
     """Outputs of trained networks at test inputs, and their distance to the kernel's prediction.
 
-    **Fields:** `steps`, at which outputs were taken (of the last stage); `learning_rates`, one for
-    each stage; `bias`, for each of the steps, the distance of the mean over networks, its noise
-    taken out; `single`, the root mean square distance of one network; both relative to the
-    prediction. `predicted`: with outputs at initialisation as they are on average; `flow`: the
-    same by gradient flow; `means`: over networks.
+    **Fields:** `steps`, at which outputs were recorded (in the last stage); `learning_rates`, one
+    per stage; `bias`, for each of the steps, the distance of the mean over networks, corrected for
+    noise; `single`, the root mean square distance of one network; both relative to the prediction.
+    `predicted`: the prediction from the average outputs at initialisation; `flow`: the same for
+    gradient flow; `means`: over networks.
     """
 
     steps: tuple[int, ...]
@@ -41,7 +41,7 @@ class TrainingGap:
     means: Float[np.ndarray, "widths steps tested outputs"]
 
     def plot(self, file: str | Path) -> None:
-        """Draw the distances over the widths, at each of the steps."""
+        """Plot the distances against the widths, at each of the steps."""
         pairs = zip(self.steps, self.bias, self.single, strict=True)
         lines: dict[str, Any] = {}
         for n, mean, one in pairs:
@@ -67,28 +67,29 @@ def gradient_descent(
 ) -> TrainingGap:
     """Compare networks trained by full-batch gradient descent with the predictor of their NTK.
 
-    The loss is the mean over the data of half the squared error. A network of infinite width has
+    The loss is the mean over the data of half the squared error. An infinitely wide network has
 
         f_n(x) = f_0(x) + Theta(x, X) Theta^-1 (1 - (1 - eta Theta / P)^n) (y - f_0(X))
 
-    after n steps. Gradient flow for the time eta n, which `kernels.gradient_flow` predicts, has
-    exp(-eta n Theta / P) in place of the power.
+    after n steps. For gradient flow up to time eta n, which `kernels.gradient_flow` predicts, the
+    power is replaced by exp(-eta n Theta / P).
 
     **Arguments:**
 
     - `make`, `kernel`: as `theorykit.networks.compare` says.
-    - `x`, `y`: (P, ...) inputs and (P,) or (P, outputs) targets; `x_test`: inputs to predict at,
-      of any length.
-    - `steps`: at which outputs are compared, increasing.
+    - `x`, `y`: (P, ...) inputs and (P,) or (P, outputs) targets; `x_test`: test inputs, of any
+      length.
+    - `steps`: the increasing numbers of steps at which outputs are compared.
     - `widths`, `seeds`: which networks; `key`: where their weights come from.
-    - `learning_rate`: eta; None: P / 4 over the largest eigenvalue of the kernel. It must be
-      below 2 P over that; narrow networks, whose NTK may be several times as large, need less.
-    - `subtract`: train f - f_0, so that nothing but the kernel is at random; if False, each network
-      is compared with the prediction for its own f_0.
+    - `learning_rate`: eta; None means P / 4 over the largest eigenvalue of the kernel. It must be
+      below 2 P over that eigenvalue; narrow networks may have a much larger NTK and need a smaller
+      rate.
+    - `subtract`: train f - f_0, so that only the kernel is random; if False, each network is
+      compared with the prediction for its own f_0.
     - `batch`: how many networks at once.
 
-    **Raises:** `ValueError` for fewer than three seeds, steps that do not increase, targets that
-    do not fit, a learning rate at which training diverges.
+    **Raises:** `ValueError` for fewer than three seeds, steps that do not increase, targets that do
+    not fit, or a learning rate at which training diverges.
     """
     ensemble = Ensemble(make, widths, seeds, key, batch)
     return _compare(ensemble, kernel, [((x, y), learning_rate, steps)], x_test, subtract)
@@ -112,27 +113,27 @@ def two_stage(
 ) -> TrainingGap:
     """Compare networks trained on two data sets in turn with the two-stage predictor.
 
-    The predictor is the one of the first stage plus the NTK predictor of the errors that it makes
-    on the second data set (capture paper, Sec. 4.1).
+    The predictor is that of the first stage plus the NTK predictor of its errors on the second data
+    set (capture paper, Sec. 4.1).
 
     **Arguments:**
 
     - `first`, `second`: pairs of inputs and targets; lengths of inputs may differ.
-    - `steps`: how many steps the first stage has, and at which of the second to compare.
-    - `learning_rates`: of the two stages; the others as for `gradient_descent`.
+    - `steps`: the number of steps of the first stage, and those of the second at which to compare.
+    - `learning_rates`: of the two stages; other arguments as for `gradient_descent`.
 
     **Raises:** as `gradient_descent`.
     """
     ensemble = Ensemble(make, widths, seeds, key, batch)
     for name, pair in dict(steps=steps, learning_rates=learning_rates).items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(f"{name} are two, one for each stage, got {shown(pair)}")
+            raise ValueError(f"{name} must be two, one per stage, got {shown(pair)}")
     stages = [(first, learning_rates[0], steps[:1]), (second, learning_rates[1], steps[1])]
     return _compare(ensemble, kernel, stages, x_test, subtract)
 
 
 class TangentKernel:
-    """The NTK between the inputs of any two stages, each computed once; -1: test inputs."""
+    """The NTK between the inputs of any two stages, each computed once; -1 means test inputs."""
 
     def __init__(self, kernel: Callable[..., Any], inputs: Sequence[Array]):
         self.kernel, self.inputs = kernel, inputs
@@ -154,7 +155,7 @@ def _compare(
     x_test: Array | np.ndarray,
     subtract: bool,
 ) -> TrainingGap:
-    """Compare networks with the predictor; `given`: for each stage, data, rate and steps."""
+    """Compare networks with the predictor; `given`: data, rate and steps of each stage."""
     flag("subtract", subtract)
     data = [_pair(pair) for pair, *_ in given]
     inputs = [jnp.asarray(x) for x, _ in data] + [jnp.asarray(checked("x_test", x_test))]
@@ -194,7 +195,7 @@ def _compare(
 def _from_own_start(
     theta: TangentKernel, stages: Sequence[Stage], found: dict[str, Any]
 ) -> Float[np.ndarray, "seeds steps tested outputs"]:
-    """Return the predictions from every network's own f_0."""
+    """Return the predictions from each network's own f_0."""
     start = np.asarray(found["start"], float)
     starts = [np.asarray(s, float) for s in found["starts"]]
     seeds = range(len(start))
@@ -235,5 +236,5 @@ def _increasing(steps: Sequence[int]) -> tuple[int, ...]:
         raise ValueError(f"steps are whole numbers, such as [10, 20], got {shown(steps)}")
     steps = tuple(size("a number of steps", n) for n in steps)
     if not steps or any(b <= a for a, b in zip((0, *steps), steps, strict=False)):
-        raise ValueError(f"steps are whole numbers from 1 on that increase, got {steps}")
+        raise ValueError(f"steps are increasing whole numbers of at least 1, got {steps}")
     return steps

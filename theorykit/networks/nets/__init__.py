@@ -1,4 +1,4 @@
-"""Finite networks, in the parameterisation of the kernels and in those that are trained."""
+"""Finite networks, in the parameterisation of the kernels and in those used for training."""
 
 from theorykit.networks.nets.local import LocalTransformer as LocalTransformer
 from theorykit.networks.nets.mlp import MLP as MLP

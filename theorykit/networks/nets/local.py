@@ -1,4 +1,4 @@
-"""A Limit Transformer that is trained: periodic encodings and local functions are weights."""
+"""A trainable Limit Transformer: periodic encodings and local functions are weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ Ids = Integer[Array | np.ndarray, " tokens"]
 
 @dataclass(frozen=True)
 class LayerOptions:
-    """What all layers share; equal ones share compiled code."""
+    """Options shared by all layers; layers with equal options share compiled code."""
 
     width: int
     mlp_width: int
@@ -38,10 +38,10 @@ class LayerOptions:
 
 
 class Layer(nnx.Module):
-    """Heads of full size, each with a local function phi, and an MLP; both are added."""
+    """Heads of full size, each with a local function phi, and an MLP, both with residuals."""
 
     def __init__(self, heads: int, options: LayerOptions, reach: int | None, rngs: nnx.Rngs):
-        """Draw the weights; `reach`: how far back phi is not zero, or None without phi."""
+        """Draw the weights; `reach`: the largest distance with nonzero phi, or None for no phi."""
         d, hidden, kind = options.width, options.mlp_width, options.parameterisation
         draw = lambda shape, fan_in: Map(rngs, shape, fan_in, kind)
         self.query, self.key, self.value = (draw((heads, d, d), d) for _ in range(3))
@@ -54,7 +54,7 @@ class Layer(nnx.Module):
     def weights(
         self, y: Float[Array, "tokens width"], start: int
     ) -> Float[Array, "heads queries tokens"]:
-        """Return attention weights of the queries from place `start` on."""
+        """Return attention weights of the queries from position `start` on."""
         T, d = y.shape
         q = jnp.einsum("td,hde->hte", y[start:], self.query.effective())
         k = jnp.einsum("td,hde->hte", y, self.key.effective())
@@ -70,7 +70,7 @@ class Layer(nnx.Module):
     def __call__(
         self, y: Float[Array, "tokens width"], start: int = 0
     ) -> Float[Array, "queries width"]:
-        """Return the tokens from place `start` on after the layer."""
+        """Return the tokens after the layer, from position `start` on."""
         v = jnp.einsum("td,hde->hte", y, self.value.effective())
         y = y[start:] + jnp.einsum("hac,hcd->ad", self.weights(y, start), v)
         h = y @ self.expand.effective() + self.expand_bias[...]
@@ -78,20 +78,20 @@ class Layer(nnx.Module):
 
 
 class LocalTransformer(nnx.Module):
-    """The trained form of `limit.Transformer`: eq. (1) of the quantitative paper.
+    """The trainable form of `limit.Transformer`: eq. (1) of the quantitative paper.
 
     Encodings are a table of `period` rows; logits of the first layer have log i phi(i - j) added,
-    with phi learned for i - j up to `reach` and 0 at the start of training. So it takes inputs of
-    any length, and its positions mean the same at each.
+    with phi learned for i - j up to `reach` and initialised to 0. So it takes inputs of any length,
+    and positions have the same meaning at every length.
 
     **Arguments:**
 
-    - `vocabulary`: how many token ids there are.
-    - `width`, `mlp_width`: d, also the size of each head, and the hidden units of each MLP.
-    - `heads`: how many each layer has.
+    - `vocabulary`: the number of token ids.
+    - `width`, `mlp_width`: d, which is also the head size, and the number of hidden units per MLP.
+    - `heads`: the number of heads in each layer.
     - `period`: of the encodings, or None for none.
     - `reach`: tau, or None for no phi.
-    - `outputs`: how many numbers, at every token; `readout` is "tokens".
+    - `outputs`: the number of outputs per token; `readout` is "tokens".
     - `activation`, `parameterisation`, `rngs`: as for `Transformer`.
 
     **Raises:** `ValueError` for an unknown option.
@@ -125,9 +125,7 @@ class LocalTransformer(nnx.Module):
             period=period,
         )
         if not isinstance(heads, Sequence) or isinstance(heads, str | bytes) or not heads:
-            raise ValueError(
-                f"heads has a number for each layer, such as (1,), got {shown(heads)}."
-            )
+            raise ValueError(f"heads has one number per layer, such as (1,), got {shown(heads)}.")
         heads = [size("heads of a layer", count) for count in heads]
         rngs, kind = source(rngs), parameterisation
         self.vocabulary, self.outputs, self.readout, self.period = (
@@ -149,7 +147,9 @@ class LocalTransformer(nnx.Module):
         """Return y^(0) of token ids."""
         x = checked_ids(x, self.vocabulary)
         if x.ndim != 1:
-            raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
+            raise ValueError(
+                f"one input is a row of token ids, got shape {x.shape}; use vmap for a batch"
+            )
         y = self.embedding.effective()[x]
         if self.period is None:
             return y
@@ -157,7 +157,7 @@ class LocalTransformer(nnx.Module):
 
     @promoting
     def __call__(self, x: Ids) -> Float[Array, "tokens outputs"]:
-        """Return the outputs of one input, at each token a function of it and those before."""
+        """Return the outputs of one input; each depends on its token and earlier ones."""
         y = self.embed(x)
         for layer in self.layers:
             y = layer(y)
@@ -165,7 +165,7 @@ class LocalTransformer(nnx.Module):
 
     @promoting
     def last(self, x: Ids) -> Float[Array, " outputs"]:
-        """Return the outputs at the last token alone, which is cheaper."""
+        """Return the outputs at the last token only, which is cheaper."""
         y = self.embed(x)
         for number, layer in enumerate(self.layers, 1):
             y = layer(y, len(x) - 1 if number == len(self.layers) else 0)
@@ -177,5 +177,5 @@ class LocalTransformer(nnx.Module):
         return self.layers[0].weights(self.embed(x), len(x) - 1)[:, 0]
 
     def parameters(self) -> int:
-        """Return how many numbers are trained."""
+        """Return the number of trained parameters."""
         return count_parameters(self)

@@ -30,11 +30,11 @@ class MLP(nnx.Module):
 
     **Arguments:**
 
-    - `features`: how many numbers an input has, flattened; or `vocabulary` and `tokens`: the input
-      is that many ids, each a one-hot vector.
-    - `width`, `depth`: of the hidden layers. `outputs`: how many numbers.
+    - `features`: the size of a flattened input; or `vocabulary` and `tokens`: the input is `tokens`
+      ids, each a one-hot vector.
+    - `width`, `depth`: of the hidden layers. `outputs`: the number of outputs.
     - `activation`, `parameterisation`, `dtype`, `rngs`: as for `Transformer`.
-    - `sigma_w`, `sigma_b`: scale of weights and, in the NTK parameterisation, biases.
+    - `sigma_w`, `sigma_b`: the scales of weights and, in the NTK parameterisation, of biases.
 
     **Raises:** `ValueError` for an unknown option.
     """
@@ -87,22 +87,24 @@ class MLP(nnx.Module):
     def __call__(
         self, x: Shaped[Array | np.ndarray, "..."], mask: Any = None
     ) -> Float[Array, " outputs"]:
-        """Return the outputs of one input, whatever its shape; a mask changes nothing.
+        """Return the outputs of one input of any shape; a mask has no effect.
 
-        **Raises:** `ValueError` for an input of another size, or ids outside the vocabulary.
+        **Raises:** `ValueError` for an input of the wrong size, or ids outside the vocabulary.
         """
         if self.vocabulary is not None:
             x = jax.nn.one_hot(checked_ids(x, self.vocabulary), self.vocabulary)
         z = jnp.ravel(as_array("an input", x))
         if z.size != (count := self.layers[0].weight.shape[0]):
-            raise ValueError(f"one input has {count} numbers in all, got {z.size}; vmap many")
+            raise ValueError(
+                f"one input has {count} numbers in all, got {z.size}; use vmap for a batch"
+            )
         for i, (layer, bias) in enumerate(zip(self.layers, self.biases, strict=True)):
             z = as_function(self.activation)(z) if i else z
             z = self.sigma_w * z @ layer.effective() + self.sigma_b * bias[...]
         return z
 
     def parameters(self) -> int:
-        """Return how many numbers are trained."""
+        """Return the number of trained parameters."""
         return count_parameters(self)
 
     def flops(self) -> int:

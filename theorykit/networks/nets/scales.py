@@ -1,4 +1,4 @@
-"""How weights are drawn and scaled: the three parameterisations, one table."""
+"""The initialisation and scaling of weights in the three parameterisations."""
 
 import math
 from collections.abc import Callable
@@ -16,23 +16,20 @@ from theorykit.common.spelling import spelt
 from theorykit.kernels import activations
 
 Source = nnx.Rngs | int | np.integer | Shaped[Array, "..."]
-"""What weights can be drawn from: `nnx.Rngs`, a seed or a key."""
+"""Sources of random weights: `nnx.Rngs`, a seed or a key."""
 
 PARAMETERISATIONS = ("ntk", "standard", "mup")
 
 
 class Map(nnx.Module):
-    """A weight and the number that it is multiplied by: `effective()` is what acts on tokens.
+    """A weight and its multiplier; the product, `effective()`, acts on tokens.
 
-    | parameterisation | weight drawn with deviation | multiplied by |
-    |---|---|---|
-    | ntk | 1 | 1 / sqrt(fan in) |
-    | standard | 1 / sqrt(fan in) | 1 |
-    | mup, hidden | sqrt(fan in) | 1 / fan in |
+    | parameterisation | standard deviation of the weight | multiplier | |---|---|---| | ntk | 1 | 1
+    / sqrt(fan in) | | standard | 1 / sqrt(fan in) | 1 | | mup, hidden | sqrt(fan in) | 1 / fan in |
     | mup, readout | 1 | 1 / fan in |
 
     The last two are muP for Adam with one learning rate for all weights: a step of Adam moves an
-    effective weight by the rate over its fan in (Yang et al., 2022, shift the three exponents).
+    effective weight by the rate over its fan-in (Yang et al., 2022, shift the three exponents).
     """
 
     @spelt
@@ -66,10 +63,10 @@ class Map(nnx.Module):
 
 
 def embedding(rngs: nnx.Rngs, rows: int, width: int, kind: str, vectors: bool, dtype: Any) -> Map:
-    """Return the map of inputs to tokens: rows for a vocabulary, or a matrix for vectors.
+    """Return the map from inputs to tokens: rows for a vocabulary, or a matrix for vectors.
 
-    A token id stands for a one-hot vector, and the reference network divides by the root of its
-    size; elsewhere rows have entries of size one whatever the vocabulary.
+    A token id stands for a one-hot vector, and the reference network divides by the square root of
+    its size; otherwise rows have entries of size one for any vocabulary.
     """
     if kind == "ntk":
         return Map(rngs, (rows, width), rows, "ntk", dtype=dtype)
@@ -77,13 +74,13 @@ def embedding(rngs: nnx.Rngs, rows: int, width: int, kind: str, vectors: bool, d
 
 
 def centred(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
-    """Return tokens of mean 0 and variance 1: layer norm without gain."""
+    """Normalise tokens to mean 0 and variance 1: layer norm without gain."""
     away = z - z.mean(-1, keepdims=True)
     return away * jax.lax.rsqrt((away**2).mean(-1, keepdims=True) + 1e-12)
 
 
 def rms(z: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
-    """Return tokens of mean square 1: RMS norm without gain."""
+    """Normalise tokens to mean square 1: RMS norm without gain."""
     return z * jax.lax.rsqrt((z**2).mean(-1, keepdims=True) + 1e-12)
 
 
@@ -93,9 +90,9 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {**activations.NAMES, "tanh": jnp
 
 
 def as_function(given: Any) -> Callable[[Any], Any]:
-    """Return an activation as a function: the one of that name, or one of your own.
+    """Return an activation as a function, given its name or the function itself.
 
-    **Raises:** `ValueError` for another name, or for what is no function.
+    **Raises:** `ValueError` for an unknown name, or anything but a function.
     """
     if isinstance(given, str):
         return ACTIVATIONS[one_of("activation", given, ACTIVATIONS)]
@@ -104,7 +101,7 @@ def as_function(given: Any) -> Callable[[Any], Any]:
 
 
 def source(rngs: Any) -> nnx.Rngs:
-    """Return where weights come from: `nnx.Rngs`, or those of a seed or key.
+    """Return `nnx.Rngs`, made from a seed or key if necessary.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -129,17 +126,17 @@ def axes(shape: Any) -> tuple[Any, ...]:
 
 
 def sizes(**values: Any) -> tuple[Any, ...]:
-    """Return sizes of a network as integers; None stays, for what is not given.
+    """Return sizes of a network as integers; None stays None.
 
-    **Raises:** `ValueError` for what is no size.
+    **Raises:** `ValueError` for an invalid size.
     """
     return tuple(None if v is None else size(name, v) for name, v in values.items())
 
 
 def weight_dtype(dtype: Any) -> Any:
-    """Return the dtype of weights; JAX's default float if None.
+    """Return the dtype of weights, JAX's default float if None.
 
-    **Raises:** `ValueError` for none of floating point.
+    **Raises:** `ValueError` for anything but a floating dtype.
     """
     if dtype is None:
         return jnp.result_type(float)
@@ -148,14 +145,14 @@ def weight_dtype(dtype: Any) -> Any:
             return dtype
     except TypeError:
         pass
-    raise ValueError(f"dtype is one of floating point, such as jnp.float32, got {shown(dtype)}.")
+    raise ValueError(f"dtype is a floating dtype, such as jnp.float32, got {shown(dtype)}.")
 
 
 def checked_ids(x: Any, vocabulary: int) -> Shaped[Array | np.ndarray, "..."]:
     """Return token ids as an array.
 
-    **Raises:** `ValueError` for others than integers, or outside the vocabulary; traced ones are
-    not looked at.
+    **Raises:** `ValueError` for ids that are not integers or lie outside the vocabulary; traced ids
+    are not checked.
     """
     x = as_array("an input", x)
     if not jnp.issubdtype(x.dtype, jnp.integer):
@@ -171,9 +168,9 @@ def checked_ids(x: Any, vocabulary: int) -> Shaped[Array | np.ndarray, "..."]:
 
 
 def shapes_of(make: Any, *sizes: int) -> nnx.Module:
-    """Return the network that `make(*sizes, rngs)` is, with shapes in place of arrays.
+    """Return the network `make(*sizes, rngs)` with shapes in place of arrays.
 
-    **Raises:** `ValueError` if it is no function, or makes something else.
+    **Raises:** `ValueError` unless it is a function that makes a network.
     """
     if not (isinstance(make, type) and issubclass(make, nnx.Module)):
         function("make", make, "a function that makes a network")
@@ -185,6 +182,6 @@ def shapes_of(make: Any, *sizes: int) -> nnx.Module:
 
 
 def count_parameters(network: nnx.Module) -> int:
-    """Return how many numbers are trained."""
+    """Return the number of trained parameters."""
     leaves = jax.tree.leaves(nnx.state(network, nnx.Param))
     return sum(math.prod(leaf.shape) for leaf in leaves)

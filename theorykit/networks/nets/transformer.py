@@ -1,4 +1,4 @@
-"""The transformer at finite width: the kernels' reference network, and what the papers train."""
+"""Finite transformers: the reference network of the kernels, and those that the papers train."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ Offset = Integer[Array, ""] | int
 
 @dataclass(frozen=True)
 class BlockOptions:
-    """What all blocks share, as in `Transformer`; networks with equal ones share compiled code."""
+    """Options of all blocks, as in `Transformer`; networks with equal ones share compiled code."""
 
     width: int
     heads: int
@@ -62,8 +62,8 @@ class BlockOptions:
 class Attention(nnx.Module):
     """Attention with `heads` heads.
 
-    Without `projection` a head's value has the width of a token and heads are averaged, as in the
-    reference network; with it the value has the head's size and W_O maps it back.
+    Without `projection`, values have the width of a token and heads are averaged, as in the
+    reference network. With it, values have the head size and W_O maps them back.
     """
 
     def __init__(self, options: BlockOptions, rngs: nnx.Rngs):
@@ -83,7 +83,7 @@ class Attention(nnx.Module):
         self.options = options
 
     def __call__(self, z: Tokens, visible: Visible | None, rotation: Angles | None) -> Tokens:
-        """Return the attention output; `visible`: which token sees which, None for all."""
+        """Return the attention output; `visible`: which tokens each token sees, None for all."""
         weights = self.weights(z, visible, rotation)
         v = jnp.einsum("td,hde->hte", z, self.value.effective())
         if self.options.projection:
@@ -115,7 +115,7 @@ class Attention(nnx.Module):
         if options.log_length:
             seen = z.shape[0] if visible is None else jnp.maximum(visible.sum(-1), 1)[:, None]
             scores = scores * jnp.log(jnp.asarray(seen, scores.dtype))
-        # A row that sees nothing belongs to a padded token: it puts out zero.
+        # A row that sees nothing belongs to a padded token; its output is zero.
         allowed = jnp.ones(scores.shape[-2:], bool) if visible is None else jnp.asarray(visible)
         return options.attention.weights(scores, allowed)
 
@@ -124,14 +124,14 @@ class Attention(nnx.Module):
 def rotate(
     x: Float[Array, "heads tokens size"], angles: Angles
 ) -> Float[Array, "heads tokens size"]:
-    """Turn pairs of entries by the angles of their position, one for each pair."""
+    """Rotate pairs of entries by the angles of their position, one angle per pair."""
     first, second = jnp.split(x, 2, -1)
     cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
     return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
 
 
 class Block(nnx.Module):
-    """Attention, then the MLP: one linear map after the activation, or the usual two."""
+    """Attention, then the MLP, with one linear map after the activation or the usual two."""
 
     def __init__(self, options: BlockOptions, rngs: nnx.Rngs):
         """Draw the weights of one block from `rngs`."""
@@ -168,43 +168,44 @@ class Block(nnx.Module):
 class Transformer(nnx.Module):
     """A finite transformer; its defaults are the reference network of the kernels.
 
-    With `parameterisation="ntk"` the options are those of `kernels.InfiniteTransformer`, with
-    `width`, `heads` and `head_size` added; the covariance of its outputs and its empirical NTK tend
-    to the kernels as all three grow. The other options are what the papers train.
+    With `parameterisation="ntk"` the options are those of `kernels.InfiniteTransformer` plus
+    `width`, `heads` and `head_size`; the covariance of its outputs and its empirical NTK tend to
+    the kernels as all three grow. The other options are for the networks that the papers train.
 
     **Arguments:**
 
-    - `features`: size d of an input token; or `vocabulary`: the inputs are token ids, which stand
+    - `features`: the size d of an input token; or `vocabulary`: inputs are token ids, which stand
       for one-hot vectors.
     - `width`, `heads`, `head_size`: D, H and d_k; the head size is width / heads if not given.
     - `depth`: number of blocks.
     - `mlp`: "one" linear map after the activation (capture paper, A.1), "two" with `mlp_width`
-      hidden units (4 width if not given), or None.
+      hidden units (by default 4 width), or None.
     - `activation`: "relu", "erf", "gelu", "cos", "tanh" or "identity", or a function, such as a
       `kernels.activations.Activation`.
     - `norm`: None, "layer" or "rms", before each branch, without gain; `layer_norm=True` is
-      `norm="layer"`. `final_norm`: one more before the readout (by default where there is a norm,
-      but not in the reference network).
-    - `residual`: whether branches are added to what they read.
+      `norm="layer"`. `final_norm`: one more before the readout (by default if there is a norm,
+      except in the reference network).
+    - `residual`: whether branches are added to their inputs.
     - `positions`: None; a number, the scale of learned positions (`"learned"` is 1); "rotary"; or
-      "onehot", fixed unit vectors. `max_tokens`: how many there are.
-    - `random_offset`: that training shall place each sample at a random offset among the positions.
-    - `causal`: whether a token sees only itself and what is before it.
-    - `score_scale`: beta; `log_length`: logits are multiplied by the log of how many tokens are
-      seen.
+      "onehot", fixed unit vectors. `max_tokens`: the number of positions.
+    - `random_offset`: whether training places each sample at a random offset among the positions.
+    - `causal`: whether a token sees only itself and earlier ones.
+    - `score_scale`: beta; `log_length`: whether logits are multiplied by the log of the number of
+      visible tokens.
     - `attention`: "softmax" or "identity", or a mechanism of `kernels.attention`.
-    - `projection`: values of the head's size and an output map W_O (by default, but not in the
-      reference network).
-    - `scalars`: None, or the first values of a and b, trained for each head, which make W_K W_Q'
+    - `projection`: whether values have the head size, with an output map W_O (by default, except in
+      the reference network).
+    - `scalars`: None, or the initial values of a and b, trained for each head, which turn W_K W_Q'
       into W_K W_Q' + a I and W_V W_O' into W_V W_O' + b I.
     - `parameterisation`: "ntk", "standard" or "mup", see `Map`.
-    - `tied`: the readout is the transposed embedding.
-    - `readout`: "last", "mean" or "tokens"; `outputs`: how many numbers (at each token).
-    - `sigma_w`, `sigma_b`: scale of the MLP's last map and, in the reference network, its bias.
-    - `dtype`: of the weights. `rngs`: source of the weights, or a seed.
+    - `tied`: whether the readout is the transposed embedding.
+    - `readout`: "last", "mean" or "tokens"; `outputs`: the number of outputs (per token).
+    - `sigma_w`, `sigma_b`: the scales of the last map of the MLP and, in the reference network, of
+      its bias.
+    - `dtype`: of the weights. `rngs`: the source of the weights, or a seed.
 
     **Raises:** `ValueError` for an unknown option, heads that do not divide the width, an odd head
-    size with rotary positions, fewer dimensions than one-hot positions.
+    size with rotary positions, or more one-hot positions than dimensions.
     """
 
     @spelt
@@ -266,7 +267,7 @@ class Transformer(nnx.Module):
         if scalars is not None:
             if not isinstance(scalars, tuple | list) or len(scalars) != 2:
                 raise ValueError(
-                    f"scalars are two numbers, the first a and b of a head, got {shown(scalars)}"
+                    f"scalars are two numbers, the initial a and b of a head, got {shown(scalars)}"
                 )
             scalars = (real("a of scalars", scalars[0]), real("b of scalars", scalars[1]))
         norm = one_of("norm", "layer" if layer_norm else norm, NORMS)
@@ -286,7 +287,7 @@ class Transformer(nnx.Module):
         positions = 1.0 if isinstance(positions, str) and positions == "learned" else positions
         positions = positions or None
         if positions == "rotary" and head_size % 2:
-            raise ValueError(f"rotary positions turn pairs; head_size {head_size} is odd")
+            raise ValueError(f"rotary positions rotate pairs, but head_size {head_size} is odd")
         if positions == "onehot" and max_tokens > width:
             raise ValueError(f"{max_tokens} one-hot positions do not fit into the width {width}")
         rngs, dtype = source(rngs), weight_dtype(dtype)
@@ -324,7 +325,7 @@ class Transformer(nnx.Module):
         self.blocks = nnx.List(Block(options, rngs) for _ in range(depth))
         if tied:
             if vocabulary is None or outputs not in (1, vocabulary):
-                raise ValueError("a tied readout puts out one number a symbol of the vocabulary")
+                raise ValueError("a tied readout has one output per symbol of the vocabulary")
             self.outputs = vocabulary
         else:
             self.head = Map(
@@ -333,12 +334,12 @@ class Transformer(nnx.Module):
 
     @property
     def learned(self) -> bool:
-        """Whether positions are a table of weights."""
+        """Whether positions are learned."""
         return self.positions is not None and not isinstance(self.positions, str)
 
     @promoting
     def embed(self, x: Input, offset: Offset = 0) -> Tokens:
-        """Return the tokens of one input, positions included."""
+        """Return the tokens of one input, including positions."""
         x = self._checked(x, offset)
         t, table = x.shape[0], self.embedding.effective()
         z = jnp.asarray(x) @ table if self.vocabulary is None else table[x]
@@ -358,17 +359,20 @@ class Transformer(nnx.Module):
     def _checked(self, x: Any, offset: Any = 0) -> Input:
         """Return an input as an array.
 
-        **Raises:** `ValueError` for one of another kind; ids can be seen outside `jit` only.
+        **Raises:** `ValueError` for an input of another kind; ids can be checked only outside
+        `jit`.
         """
         if self.vocabulary is not None:
             x = checked_ids(x, self.vocabulary)
             if x.ndim != 1:
-                raise ValueError(f"one input is a row of token ids, got shape {x.shape}; vmap many")
+                raise ValueError(
+                    f"one input is a row of token ids, got shape {x.shape}; use vmap for a batch"
+                )
         else:
             x, features = as_array("an input", x), self.embedding.weight.shape[0]
             if x.ndim != 2 or x.shape[1] != features:
                 raise ValueError(
-                    f"one input has the shape (T, {features}), got {x.shape}; vmap many"
+                    f"one input has the shape (T, {features}), got {x.shape}; use vmap for a batch"
                 )
         if not x.shape[0]:
             raise ValueError("an input has at least one token, got none.")
@@ -378,7 +382,7 @@ class Transformer(nnx.Module):
         offset = whole("offset", offset, -LARGEST, LARGEST)
         if (self.learned or self.positions == "onehot") and not 0 <= offset <= max(room, 0):
             raise ValueError(
-                f"{x.shape[0]} tokens among {self.max_tokens} positions have offsets from 0 to "
+                f"{x.shape[0]} tokens in {self.max_tokens} positions can have offsets from 0 to "
                 f"{room}, not {offset}"
             )
         return x
@@ -386,20 +390,20 @@ class Transformer(nnx.Module):
     def _mask(self, mask: Any, t: int) -> Mask | None:
         """Return a mask as an array.
 
-        **Raises:** `ValueError` unless it has a truth value for each token.
+        **Raises:** `ValueError` unless it has one truth value per token.
         """
         if mask is None:
             return None
         mask = as_array("mask", mask)
         if mask.dtype != bool or mask.shape != (t,):
             raise ValueError(
-                f"mask holds a truth value for each of {t} tokens, got {mask.dtype} {mask.shape}."
+                f"mask holds one truth value for each of {t} tokens, got {mask.dtype} {mask.shape}."
             )
         return mask
 
     @promoting
     def rotation(self, t: int, offset: Offset = 0) -> Angles | None:
-        """Return the angles of rotary positions, one for each pair of a head's entries, or None."""
+        """Return the angles of rotary positions, one per pair of entries of a head, or None."""
         if self.positions != "rotary":
             return None
         half = self.options.head_size // 2
@@ -408,7 +412,7 @@ class Transformer(nnx.Module):
 
     @promoting
     def visible(self, t: int, mask: Mask | None) -> Visible | None:
-        """Return which token sees which, or None if all see all."""
+        """Return which tokens each token sees, or None if every token sees all."""
         seen = None if mask is None else mask[:, None] & mask[None, :]
         if self.causal:
             before = jnp.tril(jnp.ones((t, t), bool))
@@ -449,7 +453,7 @@ class Transformer(nnx.Module):
     def __call__(
         self, x: Input, mask: Mask | None = None, offset: Offset = 0
     ) -> Float[Array, "*tokens outputs"]:
-        """Return outputs (outputs,) of one input (T, d), or (T, outputs) with readout "tokens".
+        """Return the outputs (outputs,) of one input (T, d), or (T, outputs) with readout "tokens".
 
         `mask` (T,) is true at real tokens. Use `jax.vmap` for a batch.
         """
@@ -466,14 +470,14 @@ class Transformer(nnx.Module):
         return out * mask[:, None]
 
     def parameters(self) -> int:
-        """Return how many numbers are trained."""
+        """Return the number of trained parameters."""
         return count_parameters(self)
 
     def flops(self, tokens: int) -> int:
         """Return the multiply-adds of a forward pass on one input, times two.
 
-        Matrix products only, as in the capture paper, A.2; softmax, norms and activations are left
-        out.
+        Only matrix products are counted, as in the capture paper, A.2; softmax, norms and
+        activations are left out.
         """
         c, T, D = self.options, whole("tokens", tokens), self.width
         heads, size = c.heads, c.head_size

@@ -1,4 +1,4 @@
-"""Problems that the papers train on: samplers in JAX, with their losses and metrics."""
+"""The papers' training tasks: samplers in JAX, with losses and metrics."""
 
 from theorykit.networks.tasks._algorithmic import ALGORITHMIC as ALGORITHMIC
 from theorykit.networks.tasks._algorithmic import Addition as Addition

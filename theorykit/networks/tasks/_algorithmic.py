@@ -1,7 +1,7 @@
 """The eight algorithmic tasks of the limit paper (App. E.2): SOS, an input, SEP, its answer, EOS.
 
-What counts, in loss and accuracy, is the answer and EOS. Where the text leaves the distribution
-open, it is that of the authors' published code; docs/languages.md lists these readings.
+Loss and accuracy count the answer and EOS. Where the text leaves the distribution open, it follows
+the authors' published code; docs/languages.md lists these readings.
 """
 
 import abc
@@ -23,14 +23,14 @@ Count = Int[Array, ""] | int
 """A number of tokens, which may be traced."""
 
 Instance = tuple[Int[Array, " size"], Int[Array, " most"], Count]
-"""An input, its answer, and how many symbols of that array the answer has."""
+"""An input, its answer (padded), and the length of the answer."""
 
 
 class Algorithmic(AnyLength):
     """Write the answer after the input: next-token prediction of `SOS input SEP answer EOS`.
 
-    Token ids: the symbols from 0, then SOS, SEP and EOS. LEN is the length of the input. Inputs
-    are all tokens but EOS, targets all but SOS.
+    Token ids: the symbols from 0, then SOS, SEP and EOS. LEN is the length of the input. Inputs are
+    all tokens except EOS, targets all except SOS.
     """
 
     smallest: ClassVar[int] = 1
@@ -53,13 +53,13 @@ class Algorithmic(AnyLength):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs: ids in, scores of all tokens out at each token."""
+        """Options for `nets.Transformer`: ids in, scores of all tokens out at each token."""
         size = len(self.symbols) + 3
         return dict(vocabulary=size, outputs=size, readout="tokens", causal=True)
 
     @abc.abstractmethod
     def solution(self, ids: Sequence[int]) -> list[int]:
-        """Return the answer to an input, in plain Python: the reference."""
+        """Return the answer to an input, in plain Python, as the reference."""
 
     @abc.abstractmethod
     def most(self, length: int) -> int:
@@ -101,14 +101,14 @@ class Algorithmic(AnyLength):
 
 
 def below(u: Float[Array, "*shape"], n: Count) -> Int[Array, "*shape"]:
-    """Return a whole number below n of a uniform number; few calls of random compile faster."""
+    """Map a uniform number to an integer below n; fewer random calls compile faster."""
     return jnp.minimum((u * n).astype(int), n - 1)
 
 
 def arranged(u: Float[Array, " size"], ones: Int[Array, ""], length: Count) -> Int[Array, " size"]:
-    """Return bits with so many ones in random places among the first `length`, of uniform numbers.
+    """Return bits with `ones` ones at random places among the first `length`, from uniform numbers.
 
-    One after the other, each is a one with the share of ones that are left.
+    Bits are drawn in order, each a one with probability the share of ones that are left.
     """
 
     def bit(left, at):
@@ -120,7 +120,7 @@ def arranged(u: Float[Array, " size"], ones: Int[Array, ""], length: Count) -> I
 
 
 def unequal(u: Float[Array, " draws"], length: Count) -> tuple[Int[Array, " size"], Int[Array, ""]]:
-    """Return bits of which one is more frequent, and which; how many ones there are is uniform."""
+    """Return bits without a tie, and the more frequent one; the number of ones is uniform."""
     even = (length + 1) % 2
     ones = below(u[0], length + 1 - even)
     ones = ones + even * (ones >= length // 2)
@@ -130,7 +130,7 @@ def unequal(u: Float[Array, " draws"], length: Count) -> tuple[Int[Array, " size
 def majority(ids: Sequence[int]) -> int:
     """Return the most frequent id.
 
-    **Raises:** `ValueError` if there are several.
+    **Raises:** `ValueError` if it is not unique.
     """
     first, *others = Counter(ids).most_common(2)
     if others and others[0][1] == first[1]:
@@ -140,7 +140,7 @@ def majority(ids: Sequence[int]) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class BinaryMajority(Algorithmic):
-    """Name the more frequent bit. How many ones there are is uniform; ties are left out."""
+    """Name the more frequent bit. The number of ones is uniform; ties are excluded."""
 
     symbols: ClassVar[tuple[str, ...]] = ("0", "1")
 
@@ -160,7 +160,7 @@ class BinaryMajority(Algorithmic):
 
 @dataclasses.dataclass(frozen=True)
 class BinaryMajorityInterleave(Algorithmic):
-    """Name the more frequent bit of each of three sequences, whose bits take turns.
+    """Name the more frequent bit of each of three interleaved sequences.
 
     LEN is a multiple of 3.
     """
@@ -189,7 +189,7 @@ class BinaryMajorityInterleave(Algorithmic):
 
 @dataclasses.dataclass(frozen=True)
 class Majority(Algorithmic):
-    """Name the most frequent of 26 letters; letters are independent, given that one is it."""
+    """Name the most frequent of 26 letters; letters are independent, given that there is no tie."""
 
     symbols: ClassVar[tuple[str, ...]] = tuple("abcdefghijklmnopqrstuvwxyz")
 
@@ -198,7 +198,7 @@ class Majority(Algorithmic):
         return 1
 
     def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
-        """Return letters, drawn again until one is the most frequent, and that one."""
+        """Return letters, redrawn until one is strictly the most frequent, and that letter."""
         count = len(self.symbols)
         inside = jnp.arange(size) < length
 
@@ -253,10 +253,10 @@ class _Numbers(Algorithmic):
 
 @dataclasses.dataclass(frozen=True)
 class Sort(_Numbers):
-    """Write distinct numbers in order."""
+    """Sort distinct numbers."""
 
     def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
-        """Return distinct numbers and the same in order."""
+        """Return distinct numbers, unsorted and sorted."""
         numbers = self._numbers(key, size)
         inside = jnp.arange(size) < length
         return numbers, jnp.sort(jnp.where(inside, numbers, self.vocabulary)), length
@@ -268,7 +268,7 @@ class Sort(_Numbers):
 
 @dataclasses.dataclass(frozen=True)
 class UniqueCopy(_Numbers):
-    """Write distinct numbers again."""
+    """Copy distinct numbers."""
 
     def instance(self, key: PRNGKeyArray, length: Count, size: int) -> Instance:
         """Return distinct numbers, twice."""
@@ -282,7 +282,7 @@ class UniqueCopy(_Numbers):
 
 @dataclasses.dataclass(frozen=True)
 class RepeatCopy(Algorithmic):
-    """Write a string of two symbols again; the symbols are independent and uniform."""
+    """Copy a string over two symbols, which are independent and uniform."""
 
     symbols: ClassVar[tuple[str, ...]] = ("a", "b")
 
@@ -324,22 +324,22 @@ class Parity(Algorithmic):
 
 @dataclasses.dataclass(frozen=True)
 class Addition(Algorithmic):
-    """Add two binary numbers: `SOS 101+10 = 111 EOS`, with "=" in the place of SEP.
+    """Add two binary numbers: `SOS 101+10 = 111 EOS`, with "=" in place of SEP.
 
-    LEN counts both operands, "+" and "=". The length of the first operand is uniform from 1 to
-    LEN - 3, so that the second has a digit too (the paper prints LEN - 2); digits are uniform. The
-    sum is written without zeros in front.
+    LEN counts both operands, "+" and "=". The length of the first operand is uniform from 1 to LEN
+    - 3, so that the second has at least one digit (the paper prints LEN - 2); digits are uniform.
+    The sum is written without leading zeros.
     """
 
     symbols: ClassVar[tuple[str, ...]] = ("0", "1", "+")
     smallest: ClassVar[int] = 4
 
     def most(self, length: int) -> int:
-        """Return LEN - 2: one digit more than the longest operand."""
+        """Return LEN - 2, one digit more than the longest operand."""
         return length - 2
 
     def tokens(self, length: int) -> int:
-        """Return 2 LEN - 1: "=" is one of LEN."""
+        """Return 2 LEN - 1, since LEN includes "="."""
         return length + 1 + self.most(length)
 
     def padded(self, key: PRNGKeyArray, length: Count, size: int) -> Sample:
@@ -351,7 +351,7 @@ class Addition(Algorithmic):
         u = random.uniform(key, (1 + size,))
         first, p = 1 + below(u[0], length - 2), jnp.arange(size)
         given = jnp.where(p == first, 2, below(u[1:], 2))
-        a = jnp.where(p < first, given[first - 1 - p], 0)  # the lowest digit first
+        a = jnp.where(p < first, given[first - 1 - p], 0)  # lowest digit first
         b = jnp.where(p < length - first - 1, given[length - 1 - p], 0)
 
         def add(carry, digits):
@@ -363,7 +363,7 @@ class Addition(Algorithmic):
         return given, digits[jnp.maximum(m - 1 - p, 0)], m
 
     def solution(self, ids: Sequence[int]) -> list[int]:
-        """Return the digits of the sum of what stands before and after "+"."""
+        """Return the digits of the sum of the numbers before and after "+"."""
         first, second = "".join(self.symbols[i] for i in ids).split("+")
         return [int(digit) for digit in f"{int(first, 2) + int(second, 2):b}"]
 

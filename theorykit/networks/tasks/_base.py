@@ -1,4 +1,4 @@
-"""What every task has: a sampler, a loss, metrics, and what a network needs for it."""
+"""The interface of a task: a sampler, a loss, metrics, and the options of a network."""
 
 import abc
 import dataclasses
@@ -17,8 +17,8 @@ class Sample(NamedTuple):
     """One example.
 
     **Fields:** `x`, token ids (tokens,) or features (tokens, d), or a pair of these and an offset;
-    `target`, the right class, of a token or of the example, or what else the task's loss compares
-    with; `weight`, how much each prediction counts.
+    `target`, the right class of a token or of the example, or whatever the loss of the task
+    compares with; `weight`, the weight of each prediction.
     """
 
     x: Any
@@ -27,14 +27,14 @@ class Sample(NamedTuple):
 
 
 FAR = 10**18
-"""The largest length that is asked about."""
+"""The largest length allowed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Task(Spelt, abc.ABC):
     """A distribution over examples of each length, and how outputs on them are judged.
 
-    The author of a task writes a frozen dataclass with `draw` and `options`. All else has a
+    To define a task, write a frozen dataclass with `draw` and `options`. Everything else has a
     default: classification of every target by cross entropy, lengths from 2 on, no `problem`.
     """
 
@@ -43,12 +43,12 @@ class Task(Spelt, abc.ABC):
 
     @abc.abstractmethod
     def draw(self, key: PRNGKeyArray, length: int) -> Sample:
-        """Return one example of a length that `check` let pass, a function of the key."""
+        """Return one example of a length that passed `check`, a function of the key."""
 
     @property
     @abc.abstractmethod
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs for this task."""
+        """Options for `nets.Transformer` on this task."""
 
     def sample(self, key: PRNGKeyArray, length: int) -> Sample:
         """Return one example, a function of the key; `jax.vmap` over keys makes a batch.
@@ -70,7 +70,7 @@ class Task(Spelt, abc.ABC):
             )
 
     def tokens(self, length: int) -> int:
-        """Return how many tokens an example of this length has."""
+        """Return the number of tokens of an example of this length."""
         return len(jax.eval_shape(lambda key: self.draw(key, length), jax.random.key(0)).x)
 
     def loss(self, outputs: Float[Array, "*tokens classes"], sample: Sample) -> Float[Array, ""]:
@@ -84,7 +84,8 @@ class Task(Spelt, abc.ABC):
     ) -> dict[str, Float[Array, ""]]:
         """Return the `accuracy`, a weighted mean over tokens.
 
-        Where an example has several targets, `exact` is 1 if all that count are right, else 0.
+        If an example has several targets, `exact` is 1 if all with nonzero weight are right, else
+        0.
         """
         right = outputs.argmax(-1) == sample.target
         found = {"accuracy": weighted_mean(right.astype(outputs.dtype), sample.weight)}
@@ -100,30 +101,30 @@ class Task(Spelt, abc.ABC):
         **Raises:** `ValueError` if the task has no such problem.
         """
         raise ValueError(
-            f"{type(self).__name__} has no regression by a kernel: it does not say, as `problem`, "
-            "which number is to be predicted."
+            f"{type(self).__name__} cannot be used for kernel regression: it has no `problem`, "
+            "which says what number to predict."
         )
 
 
 def weighted_mean(
     values: Float[Array, "*tokens"], weight: Float[Array, "*tokens"]
 ) -> Float[Array, ""]:
-    """Return the mean of `values` under weights that are not all zero."""
+    """Return the weighted mean of `values`; the weights are not all zero."""
     return jnp.sum(values * weight) / jnp.sum(weight)
 
 
 def regression(
     task: Task, key: PRNGKeyArray, count: int, length: int
 ) -> tuple[Float[Array, "count tokens d"], Float[Array, " count"]]:
-    """Return inputs (count, tokens, d) and numbers (count,) for regression by a kernel.
+    """Return inputs (count, tokens, d) and targets (count,) for kernel regression.
 
-    Token ids come as one-hot vectors. Numbers are +1 and -1, or standardised: each task's
-    `problem` says what is predicted.
+    Token ids become one-hot vectors. Targets are +1 and -1, or standardised; the `problem` of each
+    task says what is predicted.
 
     **Raises:** `ValueError` for a count below 1, a length that the task does not have, or a task
     without a `problem`.
     """
-    instance("task", task, Task, "a task, an object and no class")
+    instance("task", task, Task, "a task, an object and not a class")
     key, count, length = as_key(key), size("count", count), size("a length", length, 0)
     task.check(length)
     return jax.vmap(lambda k: task.problem(k, length))(jax.random.split(key, count))

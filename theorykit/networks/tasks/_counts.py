@@ -15,16 +15,16 @@ from theorykit.networks.tasks._base import Sample, Task
 
 
 class PrefixTask(Task):
-    """A function of counts, predicted after every token: regression at all prefixes at once.
+    """A function of counts, predicted after every token: regression on all prefixes at once.
 
-    A sample of length N has as target (N, outputs) the function of each of its N prefixes, with
-    weight 0 where it is 0/0. So one sample is trained on at all lengths T <= N.
+    The target of a sample of length N is (N, outputs), the function of each of its N prefixes, with
+    weight 0 where it is 0/0. So one sample trains all lengths T <= N.
     """
 
     def loss(self, outputs: Float[Array, "tokens outputs"], sample: Sample) -> Float[Array, ""]:
-        """Return the squared error, summed over the outputs: the mean over prefixes that count.
+        """Return the squared error, summed over outputs, a mean over prefixes with nonzero weight.
 
-        It is 0 for a sample none of whose prefixes counts.
+        It is 0 for a sample in which no prefix has weight.
         """
         counted = self.errors(outputs, sample) * sample.weight
         return counted.sum() / jnp.maximum(sample.weight.sum(), 1)
@@ -32,7 +32,7 @@ class PrefixTask(Task):
     def metrics(
         self, outputs: Float[Array, "tokens outputs"], sample: Sample
     ) -> dict[str, Float[Array, ""]]:
-        """Return `last`, the squared error of the whole sample; 0 where its target is 0/0."""
+        """Return `last`, the squared error on the whole sample, 0 if its target is 0/0."""
         return {"last": self.errors(outputs, sample)[-1] * sample.weight[-1]}
 
     def errors(
@@ -43,7 +43,7 @@ class PrefixTask(Task):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.LocalTransformer` needs for the task."""
+        """Options for `nets.LocalTransformer` on this task."""
         return dict(vocabulary=self.symbols, outputs=self.outputs, readout="tokens")
 
     @property
@@ -53,7 +53,7 @@ class PrefixTask(Task):
 
     @property
     def outputs(self) -> int:
-        """How many numbers the network outputs."""
+        """The number of outputs of the network."""
         return 1
 
     def problem(
@@ -65,12 +65,12 @@ class PrefixTask(Task):
 
 
 def so_far(values: Float[Array, "tokens n"]) -> Float[Array, "tokens n"]:
-    """Return the sums of values (T, n) up to each place: one matrix product, quick to compile."""
+    """Return the running sums of values (T, n), by one matrix product, which compiles quickly."""
     return jnp.tri(len(values), dtype=values.dtype) @ values
 
 
 def mean(hits: Float[Array, "*n"], seen: Float[Array, "*#n"]) -> Float[Array, "*n"]:
-    """Return hits / seen, 0 where nothing was seen."""
+    """Return hits / seen, or 0 where nothing was seen."""
     return hits / jnp.maximum(seen, 1)
 
 
@@ -78,11 +78,11 @@ def mean(hits: Float[Array, "*n"], seen: Float[Array, "*#n"]) -> Float[Array, "*
 class SimpleTask(PrefixTask):
     """sin(omega (c_0 - c_1) / (c_0 + c_1)) for the counts of the symbols 0 and 1 among 0, 1, 2.
 
-    Tokens are independent, with probabilities that are uniform on the simplex for each sample.
+    Tokens are independent, with probabilities drawn uniformly from the simplex for each sample.
 
     **Arguments:** `omega`, positive.
 
-    **Raises:** `ValueError` for another omega.
+    **Raises:** `ValueError` for any other omega.
     """
 
     omega: float = 2.0
@@ -99,7 +99,7 @@ class SimpleTask(PrefixTask):
     def draw(self, key: PRNGKeyArray, length: int) -> Sample:
         """Return T tokens and the function of each prefix."""
         u = random.uniform(key, (2 + length,))
-        x = (u[2:, None] > jnp.sort(u[:2])).sum(-1)  # gaps of uniform cuts: the simplex
+        x = (u[2:, None] > jnp.sort(u[:2])).sum(-1)  # gaps between uniform cuts: the simplex
         counts = so_far(jax.nn.one_hot(x, 3))
         seen = counts[:, 0] + counts[:, 1]
         z = mean(counts[:, 0] - counts[:, 1], seen)
@@ -110,12 +110,12 @@ class SimpleTask(PrefixTask):
 class ModPTask(PrefixTask):
     """The mean of the bits at positions t = k mod p, counted from 1.
 
-    Bits are independent; each of the p classes of positions has its own probability, uniform on
-    [0, 1], so that other classes say nothing.
+    Bits are independent; each of the p classes of positions has its own probability, uniform on [0,
+    1], so other classes carry no information.
 
     **Arguments:** `period`, p; `index`, k, taken mod p.
 
-    **Raises:** `ValueError` for a period below 1; for a length without a position that counts.
+    **Raises:** `ValueError` for a period below 1; for a length without a position = k mod p.
     """
 
     period: int = 5
@@ -127,7 +127,7 @@ class ModPTask(PrefixTask):
         object.__setattr__(self, "index", whole("index", self.index, 0))
 
     def check(self, length: int) -> None:
-        """Raise a `ValueError` if no position of so long an example is k mod p."""
+        """Raise a `ValueError` if no position of an example of this length is k mod p."""
         super().check(length)
         if length < (first := (self.index - 1) % self.period + 1):
             raise ValueError(
@@ -142,7 +142,7 @@ class ModPTask(PrefixTask):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.LocalTransformer` needs: encodings of period p as well."""
+        """Options for `nets.LocalTransformer`, with encodings of period p."""
         return super().options | dict(period=self.period)
 
     def counts(self, length: int) -> Bool[Array, " length"]:
@@ -150,7 +150,7 @@ class ModPTask(PrefixTask):
         return jnp.arange(1, length + 1) % self.period == self.index % self.period
 
     def draw(self, key: PRNGKeyArray, length: int) -> Sample:
-        """Return T bits and the mean of those that count, of each prefix."""
+        """Return T bits and, for each prefix, the mean of those that count."""
         u, p = random.uniform(key, (self.period + length,)), self.period
         x = (u[p:] < u[jnp.arange(1, length + 1) % p]).astype(int)
         counts = self.counts(length)
@@ -160,11 +160,11 @@ class ModPTask(PrefixTask):
 
 @dataclasses.dataclass(frozen=True)
 class InContextKGram(PrefixTask):
-    """How often each symbol followed the last k - 1 symbols so far (Definition 5.4, repaired).
+    """How often each symbol has followed the last k - 1 symbols so far (Definition 5.4, repaired).
 
-    The symbol after k - 1 others is drawn from a law that is uniform on the simplex for each
-    context and sample; the first k - 1 are uniform. Then the last k symbols are put at a random
-    place before, so that they occur: ending at i = k ... T - k, without an overlap.
+    The symbol after k - 1 others follows a law that is drawn uniformly from the simplex for each
+    context and sample; the first k - 1 symbols are uniform. Then the last k symbols are copied to a
+    random earlier place, ending at i = k ... T - k without an overlap, so that they occur.
 
     **Arguments:** `symbols`, S; `order`, k.
 
@@ -180,12 +180,12 @@ class InContextKGram(PrefixTask):
         object.__setattr__(self, "order", whole("order", self.order, 2))
         if self.order * math.log2(self.symbols) >= 31:
             raise ValueError(
-                f"{self.order}-grams over {self.symbols} symbols are too many to number: "
-                "symbols^order stays below 2^31."
+                f"{self.order}-grams over {self.symbols} symbols are too many to index: "
+                "symbols^order must be below 2^31."
             )
 
     def check(self, length: int) -> None:
-        """Raise a `ValueError` if there is no place for the last symbols."""
+        """Raise a `ValueError` if there is no room for a copy of the last symbols."""
         super().check(length)
         if length < 2 * self.order:
             raise ValueError(
@@ -194,16 +194,16 @@ class InContextKGram(PrefixTask):
 
     @property
     def outputs(self) -> int:
-        """A share of each symbol."""
+        """One share per symbol."""
         return self.symbols
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.LocalTransformer` needs: k - 1 heads that look back, then one."""
+        """Options for `nets.LocalTransformer`: k - 1 heads that look back, then one."""
         return super().options | dict(heads=(self.order - 1, 1), reach=self.order - 1)
 
     def draw(self, key: PRNGKeyArray, length: int) -> Sample:
-        """Return T symbols and, of each prefix, what followed its last k - 1 before."""
+        """Return T symbols and, for each prefix, shares of what followed its last k - 1 before."""
         S, k, contexts = self.symbols, self.order, self.symbols ** (self.order - 1)
         u = random.uniform(key, (2 + contexts * (S - 1) + length - k + 1,))
         cuts = jnp.sort(u[2 : 2 + contexts * (S - 1)].reshape(contexts, S - 1))
@@ -224,15 +224,15 @@ class InContextKGram(PrefixTask):
     def following(
         self, x: Int[Array, " tokens"]
     ) -> tuple[Float[Array, "tokens symbols"], Float[Array, " tokens"]]:
-        """Return what followed the last k - 1 symbols of each prefix of x (T,), as shares (T, S).
+        """Return, for each prefix of x (T,), the shares (T, S) of symbols after its last k - 1.
 
-        And how often they came before, (T,).
+        Also return how often those k - 1 symbols occurred before, (T,).
         """
         S, k, T = self.symbols, self.order, len(x)
         padded = jnp.pad(x, (k - 1, 0))
         now = sum(padded[n + 1 : n + 1 + T] * S ** (k - 2 - n) for n in range(k - 1))
         before, t = jnp.pad(now, (1, 0))[:T], jnp.arange(T)
-        whole = (t >= k - 2)[:, None] & (t >= k - 1)[None, :]  # there are k - 1 symbols
+        whole = (t >= k - 2)[:, None] & (t >= k - 1)[None, :]  # there are k - 1 symbols so far
         same = whole & (now[:, None] == before[None, :]) & (t[:, None] >= t[None, :])
         counts = same.astype(float) @ jax.nn.one_hot(x, S)
         seen = counts.sum(-1)

@@ -1,8 +1,8 @@
-"""Shortest path and minimum cut on random geometric graphs, section 6 of the capture paper.
+"""Shortest path and minimum cut on random geometric graphs (capture paper, section 6).
 
-The paper says how graphs are drawn and what is optimal. It does not say how a graph is shown to
-the network (but for one mark on source and target, Sec. 3), what the network outputs, or which of
-several optima is right; that is decided here, with options where there was a choice.
+The paper says how graphs are drawn and what is optimal. It does not say how a graph is presented to
+the network (except for one mark on source and target, Sec. 3), what the network outputs, or which
+of several optima is right. These are decided here, with options where there was a choice.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ class Geometric(Task):
 
     **Arguments:**
 
-    - `dimension`: d. `degree`: the expected degree, boundary aside, which sets the radius; by
-      default the one at which a giant component appears (known for d = 2 and 3).
+    - `dimension`: d. `degree`: the expected degree, ignoring the boundary, which sets the radius;
+      by default the degree at which a giant component appears (known for d = 2 and 3).
     - `encoding`: a node's features are its "coordinates", or its row of the "adjacency" matrix,
-      padded to `max_nodes`, and a one-hot index, padded too; then a mark for the source and one
-      for the target. `shared_mark`: one mark for both, as in the paper's section 3.
+      padded to `max_nodes`, and a padded one-hot index; then a mark for the source and one for the
+      target. `shared_mark`: one mark for both, as in the paper's section 3.
 
     **Raises:** `ValueError` for an unknown encoding, a dimension or `max_nodes` out of range, a
     degree that is not positive, and for a length that the degree or `max_nodes` rules out.
@@ -69,7 +69,7 @@ class Geometric(Task):
         name = type(self).__name__
         if self.expected_degree > length + 1:
             raise ValueError(
-                f"{name} of length {length} has {length + 1} neighbours a node at most, not the "
+                f"{name} of length {length} has at most {length + 1} neighbours per node, not the "
                 f"degree {self.expected_degree:g}."
             )
         if self.encoding == "adjacency" and length + 2 > self.max_nodes:
@@ -84,7 +84,7 @@ class Geometric(Task):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs: features in, two scores out at each node."""
+        """Options for `nets.Transformer`: features in, two scores out at each node."""
         wide = self.dimension if self.encoding == "coordinates" else 2 * self.max_nodes
         return dict(
             features=wide + (1 if self.shared_mark else 2),
@@ -101,7 +101,7 @@ class Geometric(Task):
     def graph(
         self, key: PRNGKeyArray, length: int
     ) -> tuple[Float[Array, "nodes d"], Bool[Array, "nodes nodes"]]:
-        """Return positions (T + 2, d) and adjacency (T + 2, T + 2), of the sample at this key."""
+        """Return positions (T + 2, d) and adjacency (T + 2, T + 2) of the sample at this key."""
         self.check(length)
         shape = (self.tokens(length), self.dimension)
         positions = random.uniform(key, shape, minval=-1.0, maxval=1.0)
@@ -110,7 +110,7 @@ class Geometric(Task):
     def features(
         self, positions: Float[Array, "nodes d"], adjacency: Bool[Array, "nodes nodes"]
     ) -> Float[Array, "nodes features"]:
-        """Return what the network is shown of a graph, (T + 2, features)."""
+        """Return the features of a graph, (T + 2, features)."""
         nodes = len(positions)
         marks = jnp.zeros((nodes, 2), positions.dtype).at[0, 0].set(1).at[-1, 1].set(1)
         if self.shared_mark:
@@ -125,10 +125,10 @@ class Geometric(Task):
 
 @dataclasses.dataclass(frozen=True)
 class ShortestPath(Geometric):
-    """Say of every node whether it lies on a shortest path from source to target.
+    """Say for every node whether it lies on a shortest path from source to target.
 
-    Nothing does where there is no path. All nodes count, source and target too: their label says
-    whether there is a path. Arguments as for every graph task, and
+    If there is no path, no node does. All nodes count, including source and target; their label
+    says whether there is a path. Arguments as for every graph task, and
 
     **Arguments:** `ties`: which path is meant if there are several: "first", the one whose node
     sequence comes first in lexicographic order, or "all", the nodes on any. The first depends on
@@ -142,7 +142,7 @@ class ShortestPath(Geometric):
         one_of("ties", self.ties, ("first", "all"))
 
     def distance(self, key: PRNGKeyArray, length: int) -> Int[Array, ""]:
-        """Return the number of edges from source to target, -1 without a path."""
+        """Return the number of edges from source to target, or -1 if there is no path."""
         _, edges = self.graph(key, length)
         steps = _graphs.distances(edges, length + 1)[0]
         return jnp.where(steps < length + 2, steps, -1)
@@ -173,12 +173,12 @@ class ShortestPath(Geometric):
 
 @dataclasses.dataclass(frozen=True)
 class MinCut(Geometric):
-    """Say of every node on which side of the minimum cut it lies: 1 with the source, else 0.
+    """Say for every node on which side of the minimum cut it lies: 1 with the source, else 0.
 
     Edges of capacity 1 lead out of the source, into the target, and both ways between the others.
-    Of several minimum cuts the one with the fewest nodes beside the source is meant; it does not
-    depend on the order of the nodes. Source and target have weight zero: nothing is asked there.
-    Arguments as for every graph task.
+    Among several minimum cuts, the one with the fewest nodes on the side of the source is meant; it
+    does not depend on the order of the nodes. Source and target have weight zero. Arguments as for
+    every graph task.
     """
 
     def _cut(
@@ -189,7 +189,7 @@ class MinCut(Geometric):
         return _graphs.smallest_cut(capacity, source, target)
 
     def cut_value(self, key: PRNGKeyArray, length: int) -> Int[Array, ""]:
-        """Return the value of the minimum cut; 0 without a path."""
+        """Return the value of the minimum cut, 0 if there is no path."""
         return self._cut(self.graph(key, length)[1])[1]
 
     def labels(self, edges: Bool[Array, "nodes nodes"]) -> Int[Array, " nodes"]:

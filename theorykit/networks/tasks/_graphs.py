@@ -1,4 +1,4 @@
-"""Random geometric graphs, shortest paths and smallest cuts, by matrix products on the device."""
+"""Random geometric graphs, shortest paths and minimum cuts, by matrix products on the device."""
 
 import math
 
@@ -15,21 +15,21 @@ def ball(dimension: int) -> float:
 def radius(nodes: int, dimension: int, degree: float) -> float:
     """Return the r at which degree = nodes * (volume of a ball of radius r) / (that of the cube).
 
-    The cube is [-1, 1]^d. This is Dall and Christensen's equation (7), for all N nodes and no
-    boundary: in the cube the mean degree is lower.
+    The cube is [-1, 1]^d. This is Dall and Christensen's equation (7), for all N nodes and without
+    a boundary; in the cube the mean degree is lower.
     """
     return 2 * (degree / (nodes * ball(dimension))) ** (1 / dimension)
 
 
 def adjacency(positions: Float[Array, "nodes d"], radius: float) -> Bool[Array, "nodes nodes"]:
-    """Return which two different points (N, d) are within the radius, (N, N)."""
+    """Return which pairs of distinct points (N, d) are within the radius, (N, N)."""
     steps = positions[:, None] - positions[None]
     near = jnp.sum(steps**2, -1) <= radius**2
     return near & ~jnp.eye(len(positions), dtype=bool)
 
 
 def distances(edges: Bool[Array, "nodes nodes"], target: int) -> Int[Array, " nodes"]:
-    """Return how many edges lead from each node to the target; N where none do.
+    """Return the distance in edges from each node to the target, or N if there is no path.
 
     **Arguments:** `edges` (N, N): whether an edge leads from row to column.
     """
@@ -50,7 +50,7 @@ def walk(
 ) -> Bool[Array, "nodes nodes"]:
     """Return the edges (N, N) of the shortest path whose node sequence is smallest.
 
-    **Arguments:** `left`: what `distances` gives for the target. No edges if there is no path.
+    There are no edges if there is no path. **Arguments:** `left`: `distances` to the target.
     """
     nodes = len(edges)
 
@@ -69,8 +69,8 @@ def shortest_path(
 ) -> tuple[Bool[Array, " nodes"], Int[Array, ""]]:
     """Return which nodes lie on the smallest shortest path (N,), and its length.
 
-    The length is N, and no node is on it, if there is none. Smallest: of the node sequences of
-    all shortest paths the first in lexicographic order.
+    If there is none, the length is N and no node is on it. "Smallest" means first in the
+    lexicographic order of node sequences.
     """
     left = distances(edges, target)
     path = walk(edges, left, source, target)
@@ -80,11 +80,11 @@ def shortest_path(
 def smallest_cut(
     capacity: Int[Array, "nodes nodes"], source: int, target: int
 ) -> tuple[Bool[Array, " nodes"], Int[Array, ""]]:
-    """Return the source's side (N,) of the smallest minimum cut, and the cut's value.
+    """Return the source's side (N,) of the smallest minimum cut, and the value of the cut.
 
-    **Arguments:** `capacity` (N, N): integers, from row to column. One unit of flow a round, along
-    a shortest path of what is left; the side is what the source still reaches when none remains.
-    Of all minimum cuts it is the one whose side is contained in every other.
+    **Arguments:** `capacity` (N, N): integers, from row to column. Each round sends one unit of
+    flow along a shortest path in the residual graph; the side is the set of nodes that the source
+    still reaches when no path remains. It is contained in the side of every other minimum cut.
     """
 
     def left(residual: Array) -> Array:
@@ -105,5 +105,5 @@ def smallest_cut(
 def directed(
     edges: Bool[Array, "nodes nodes"], source: int, target: int
 ) -> Int[Array, "nodes nodes"]:
-    """Return unit capacities: out of the source, into the target, both ways between the others."""
+    """Return unit capacities: out of the source, into the target, both ways between other nodes."""
     return edges.astype(jnp.int32).at[:, source].set(0).at[target, :].set(0)

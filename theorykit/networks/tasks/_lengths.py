@@ -1,4 +1,4 @@
-"""Samples of any length in one shape: padding that does not count, and a mix of lengths."""
+"""Samples of any length in one shape: padding with weight 0, and mixtures of lengths."""
 
 import abc
 import dataclasses
@@ -14,9 +14,9 @@ from theorykit.networks.tasks._base import FAR, Sample, Task
 
 
 def span(low: int, high: int) -> tuple[int, int]:
-    """Return the ends of a span of lengths; the lower one may be below 0.
+    """Return the ends of a range of lengths; the lower one may be negative.
 
-    **Raises:** `ValueError` for other numbers, or for more than 2^24 lengths.
+    **Raises:** `ValueError` for invalid numbers, or for more than 2^24 lengths.
     """
     low, high = whole("low", low, -FAR, FAR), whole("high", high, -FAR, FAR)
     affordable("a list of lengths", high - max(low, 0), 2**24, "lengths")
@@ -24,15 +24,15 @@ def span(low: int, high: int) -> tuple[int, int]:
 
 
 class AnyLength(Task):
-    """A task whose samples can be padded to a larger size, their length then being a number.
+    """A task whose samples can be padded to a larger size, so that the length may be traced.
 
-    What is padded has weight 0 and lies behind all that counts, so that a causal network without
-    a mask computes the same as on the sample alone.
+    Padding has weight 0 and comes after everything that counts, so a causal network without a mask
+    computes the same as on the sample alone.
     """
 
     @abc.abstractmethod
     def padded(self, key: PRNGKeyArray, length: Int[Array, ""] | int, size: int) -> Sample:
-        """Return one example of this length in the shape of those of length `size`.
+        """Return one example of this length, in the shape of an example of length `size`.
 
         **Arguments:** `length`: may be traced, at most `size`, one of `lengths`; `size`: a Python
         integer.
@@ -56,14 +56,14 @@ class AnyLength(Task):
 
 @dataclasses.dataclass(frozen=True)
 class LengthBins(Task):
-    """A task at mixed lengths: L stands for the lengths above L - `width`, up to L.
+    """A task at mixed lengths: length L stands for the lengths from L - `width` + 1 to L.
 
     With a width of 50 the lengths 50, 100 and 150 are the bins [1, 50], [51, 100] and [101, 150] of
     the limit paper (Section 5). Each length of a bin that has examples is equally likely; samples
     are padded to L.
 
-    **Arguments:** `task`; `width`; `places`: if given, x is a pair of the tokens and an offset,
-    uniform among those at which the sample without its padding fits into so many positions.
+    **Arguments:** `task`; `width`; `places`: if given, x is a pair of tokens and an offset, uniform
+    among those at which the sample without its padding fits into this many positions.
     """
 
     task: AnyLength
@@ -78,15 +78,15 @@ class LengthBins(Task):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs for the task."""
+        """Options for `nets.Transformer` on this task."""
         return self.task.options
 
     def tokens(self, length: int) -> int:
-        """Return how many tokens the longest examples of the bin have."""
+        """Return the number of tokens of the longest examples of the bin."""
         return self.task.tokens(length)
 
     def check(self, length: int) -> None:
-        """Raise a `ValueError` if the bin is empty or its examples have no room."""
+        """Raise a `ValueError` if the bin is empty or its examples do not fit."""
         whole("a length", length, 1, FAR)
         if not self.task.lengths(length - self.width + 1, length):
             raise ValueError(
@@ -116,16 +116,16 @@ class LengthBins(Task):
 
 
 def placed(sample: Sample, places: int, u: Float[Array, ""]) -> Sample:
-    """Return the sample with an offset at which it fits, without its padding, into the places.
+    """Return the sample with an offset at which it fits, without its padding, into the positions.
 
-    **Arguments:** `u`: a uniform number, to choose among them.
+    **Arguments:** `u`: a uniform number that selects the offset.
     """
     instance("sample", sample, Sample, "a tasks.Sample")
     places, weight = size("places", places), as_array("the sample's weight", sample.weight, "biuf")
     if not isinstance(u, jax.core.Tracer):
         number("u", as_array("u", u), "a number from 0 to 1", lambda v: 0 <= v <= 1)
     if weight.ndim != 1:
-        raise ValueError(f"a sample has a weight for each token, got shape {weight.shape}.")
+        raise ValueError(f"a sample has one weight per token, got shape {weight.shape}.")
     weight = jnp.asarray(weight)
     used = len(weight) - jnp.argmax(weight[::-1] > 0)
     return sample._replace(x=(sample.x, (u * (places - used + 1)).astype(int)))

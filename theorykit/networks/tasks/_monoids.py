@@ -1,4 +1,4 @@
-"""What words do to the states of an automaton: the syntactic monoid of a regular language."""
+"""The action of words on the states of an automaton: the syntactic monoid."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,13 @@ from theorykit.common.arguments import affordable, instance
 from theorykit.networks.tasks._regular import Automaton, RegularLanguage
 
 Element = tuple[int, ...]
-"""What a word does to the states of the minimal automaton."""
+"""The action of a word on the states of the minimal automaton."""
 
 Word = tuple[int, ...]
-"""The numbers of a word's symbols in the alphabet."""
+"""A word, as indices into the alphabet."""
 
 MOST = 10**6
-"""Numbers of all maps together, at most: a few seconds."""
+"""The most numbers in all maps together: a few seconds."""
 
 
 def monoid(language: RegularLanguage | Automaton) -> dict[Element, Word]:
@@ -20,7 +20,7 @@ def monoid(language: RegularLanguage | Automaton) -> dict[Element, Word]:
 
     **Arguments:** `language`: a regular language, or its minimal automaton.
 
-    **Returns:** for each map the first of its shortest words, as numbers of symbols; shorter words
+    **Returns:** for each map the first of its shortest words, as indices of symbols; shorter words
     come first.
 
     **Raises:** `ValueError` if all maps together have more than 10^6 numbers.
@@ -40,7 +40,7 @@ def monoid(language: RegularLanguage | Automaton) -> dict[Element, Word]:
 
 
 def by_length(language: RegularLanguage | Automaton) -> Iterator[dict[Element, Word]]:
-    """Return what words of 0, 1, 2, ... symbols do, each with one such word, until it comes again.
+    """Yield the maps of words of length 0, 1, 2, ..., each with one such word, until a set recurs.
 
     **Arguments:** `language`: a regular language, or its minimal automaton.
 
@@ -57,7 +57,7 @@ def _by_length(automaton: Automaton) -> Iterator[dict[Element, Word]]:
     while (of_one_length := frozenset(words)) not in seen:
         seen.add(of_one_length)
         numbers += len(words) * len(automaton.accept)
-        affordable("the sets of what words of one length do", numbers, MOST)
+        affordable("the sets of maps of words of one length", numbers, MOST)
         yield words
         longer: dict[Element, Word] = {}
         for element, word in words.items():
@@ -67,7 +67,7 @@ def _by_length(automaton: Automaton) -> Iterator[dict[Element, Word]]:
 
 
 def star_free(language: RegularLanguage) -> bool:
-    """Return whether the language is star-free: no power of an element goes round in a cycle.
+    """Return whether the language is star-free: the powers of every element become constant.
 
     Schützenberger (1965): the syntactic monoid is aperiodic.
     """
@@ -77,8 +77,9 @@ def star_free(language: RegularLanguage) -> bool:
 def in_ac0(language: RegularLanguage) -> bool:
     """Return whether the language is in AC0.
 
-    Barrington, Compton, Straubing and Thérien (1992): the words of no one length act as a set that
-    holds a nontrivial group. If it holds one, it holds the powers of one of the group's elements.
+    Barrington, Compton, Straubing and Thérien (1992): for no length does the set of maps of words
+    contain a nontrivial group. If it contains one, it contains the powers of an element of that
+    group.
     """
     for words in by_length(language):
         for element in words:
@@ -107,7 +108,7 @@ def _then(first: Element, second: Element) -> Element:
 
 
 def _cycle(element: Element) -> list[Element]:
-    """Return the group in which an element's powers end; nothing if it is trivial."""
+    """Return the group in which the powers of an element end, or nothing if it is trivial."""
     powers = [element]
     while (made := _then(powers[-1], element)) not in powers:
         powers.append(made)

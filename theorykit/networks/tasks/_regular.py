@@ -27,22 +27,22 @@ from theorykit.networks.tasks._lengths import AnyLength, span
 
 END = "EOS"
 OPERATORS = "|*+?&^.(){} "
-"""Characters that a pattern does not take as symbols."""
+"""Characters that are not symbols in a pattern."""
 
 
 FEW = 32
-"""Words that are read one after the other, and not side by side; each may then be long."""
+"""Up to this many words are read one after another instead of in parallel; each may be long."""
 
 MOST_STATES, MOST_STEPS = 2**12, 2**21
-"""States of an automaton before it is minimised, and steps to find them, at most."""
+"""The most states of an automaton before it is minimised, and the most steps to find them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Automaton:
     """The minimal complete automaton as arrays; states are numbered from the initial one.
 
-    **Fields:** `follow` (states, symbols): the next state; `accept` and `live` (states,): whether
-    a word may end here, and whether any word goes on from here.
+    **Fields:** `follow` (states, symbols): the next state; `accept` and `live` (states,): whether a
+    word may end here, and whether any word passes through here.
     """
 
     follow: np.ndarray
@@ -51,9 +51,9 @@ class Automaton:
 
     @classmethod
     def minimal(cls, follow: np.ndarray, accept: np.ndarray) -> "Automaton":
-        """Return the minimal automaton of a complete one, whose first state is the initial one.
+        """Return the minimal automaton of a complete one; the first state is the initial one.
 
-        Moore's refinement: states are told apart by ever longer words, until no more are.
+        Moore's refinement: states are told apart by longer and longer words, until nothing changes.
         """
         reached = [0]
         for state in reached:
@@ -67,13 +67,13 @@ class Automaton:
             rows = np.column_stack([classes, classes[follow]])
             classes = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         _, first, classes = np.unique(classes, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # by the first state of each class, so that the initial is 0
+        order = np.argsort(first)  # by the first state of each class, so that the initial one is 0
         number = np.argsort(order)
         return cls.of(number[classes][follow[first[order]]], accept[first[order]])
 
     @classmethod
     def of(cls, follow: np.ndarray, accept: np.ndarray) -> "Automaton":
-        """Return an automaton, with the states from which some word is accepted."""
+        """Return an automaton, with `live` computed."""
         live = accept
         for _ in follow:
             live = live | live[follow].any(1)
@@ -82,23 +82,24 @@ class Automaton:
 
 @dataclasses.dataclass(frozen=True)
 class RegularLanguage(AnyLength):
-    """Name the set of symbols that may come next, at every token of a word.
+    """Predict the set of symbols that may come next, at every token of a word.
 
-    The input is SOS and a word of n symbols, n + 1 tokens. The target at each is the set of the
-    symbols that some word of the language has next, with EOS if the word may end here; each set
-    that occurs is one class, as in the limit paper (Section 5).
+    The input is SOS and a word of n symbols, n + 1 tokens. The target at each token is the set of
+    symbols that may come next in some word of the language, with EOS if the word may end here; each
+    set that occurs is one class, as in the limit paper (Section 5).
 
-    Of the words of a length, half the samples take each with the same probability. In the other
-    half the transitions of the automaton have independent weights, the odds of uniform numbers, and
-    a word has the product of its transitions', so that frequencies, runs and depths vary more than
-    they do among uniform words.
+    Half the samples are uniform among the words of a length. In the other half the transitions of
+    the automaton have independent random weights, the odds of uniform numbers, and the weight of a
+    word is the product over its transitions, so that frequencies, runs and depths vary more than
+    among uniform words.
 
     **Arguments:** `name`; `pattern`: a regular expression with `|`, `*` and brackets; `alphabet`:
-    its symbols, one character each; `complement`: whether the language is what does not match.
+    its symbols, one character each; `complement`: whether the language consists of the words that
+    do not match.
 
     **Raises:** `ValueError` for a pattern that does not parse or has a symbol outside the alphabet,
-    an alphabet without distinct symbols, a word with other symbols, or a length without words; when
-    it is first used, for one whose automaton has more than 4,096 states before it is minimised.
+    an alphabet with repeated symbols, a word with other symbols, or a length without words; on
+    first use, for a pattern whose automaton has more than 4,096 states before it is minimised.
     """
 
     name: str
@@ -130,11 +131,13 @@ class RegularLanguage(AnyLength):
         try:
             re.compile("".join("a" if c in symbols else c for c in plain))
         except re.error:
-            _ = self.dfa  # only now, since its module is slow to import: it says what is wrong
+            _ = (
+                self.dfa
+            )  # last, since its module is slow to import; this reports errors in the pattern
 
     @functools.cached_property
     def dfa(self) -> Any:
-        """The minimal automaton, a `automata.fa.dfa.DFA`."""
+        """The minimal automaton, an `automata.fa.dfa.DFA`."""
         from automata.base.exceptions import AutomatonException, RegexException
         from automata.fa.dfa import DFA
         from automata.fa.nfa import NFA
@@ -154,13 +157,13 @@ class RegularLanguage(AnyLength):
     def _affordable(self, nfa: Any) -> None:
         """Raise a `ValueError` if the subset construction reaches too many states.
 
-        They are counted with sets of states as the bits of whole numbers, which is quick.
+        Sets of states are bits of integers, which makes counting them quick.
         """
         number = {state: k for k, state in enumerate(nfa.states)}
         moves = nfa.transitions
 
         def closed(states: Iterable[Any]) -> int:
-            """Return the states, and those that empty steps lead to, as bits."""
+            """Return the epsilon closure of states, as bits."""
             found = dict.fromkeys(states)
             waiting = list(found)
             for state in waiting:
@@ -182,9 +185,9 @@ class RegularLanguage(AnyLength):
                     waiting.append(after)
             if len(seen) > MOST_STATES or work > MOST_STEPS:
                 raise ValueError(
-                    f"the pattern {shown(self.pattern)} takes a deterministic automaton of up to "
-                    f"2^{len(number)} states: after {work:,} steps {len(seen):,} are found, and at "
-                    f"most {MOST_STATES:,} states and {MOST_STEPS:,} steps are taken on here."
+                    f"the pattern {shown(self.pattern)} needs a deterministic automaton of up to "
+                    f"2^{len(number)} states: after {work:,} steps {len(seen):,} were found; at "
+                    f"most {MOST_STATES:,} states and {MOST_STEPS:,} steps are allowed."
                 )
 
     @functools.cached_property
@@ -203,7 +206,7 @@ class RegularLanguage(AnyLength):
         return Automaton.of(follow, accept)
 
     def accepts(self, words: str | Sequence[str]) -> Any:
-        """Return whether a word is in the language; of a list of words, an array (words,)."""
+        """Return whether a word is in the language, or an array (words,) for a list of words."""
         if isinstance(words, str):
             return bool(self.accepts([words])[0])
         words = [self._text(word) for word in as_strings(words)]
@@ -221,11 +224,11 @@ class RegularLanguage(AnyLength):
         return accepted
 
     def next_symbols(self, word: str) -> frozenset[str]:
-        """Return what may come after a word, "EOS" included; nothing after what no word begins."""
+        """Return the symbols that may follow a prefix, including "EOS"; empty if no word has it."""
         return self._after(self._state(word))
 
     def _state(self, word: str) -> int:
-        """Return the state that a word leads to."""
+        """Return the state after reading a word."""
         state, follow = 0, self.automaton.follow.tolist()
         for number in self.ids(word).tolist():
             state = follow[state][number]
@@ -233,12 +236,12 @@ class RegularLanguage(AnyLength):
 
     @functools.cached_property
     def sets(self) -> tuple[frozenset[str], ...]:
-        """The sets of next symbols that occur: the classes, in their order."""
+        """The sets of next symbols that occur, which are the classes, in order."""
         found = {self._after(state) for state in np.flatnonzero(self.automaton.live).tolist()}
         return tuple(sorted(found, key=lambda s: (len(s), sorted(s))))
 
     def ids(self, word: str) -> np.ndarray:
-        """Return the numbers of a word's symbols in the alphabet."""
+        """Return the symbols of a word as indices into the alphabet."""
         codes = np.frombuffer(self._text(word).encode("utf-32-le"), np.uint32)
         symbols = np.frombuffer(self.alphabet.encode("utf-32-le"), np.uint32)
         order = np.argsort(symbols)
@@ -246,12 +249,12 @@ class RegularLanguage(AnyLength):
         if (wrong := symbols[order][place] != codes).any():
             raise ValueError(
                 f"{self.name} is a language over {listed(self.alphabet)}; "
-                f"{word[np.argmax(wrong)]!r} is none of them."
+                f"{word[np.argmax(wrong)]!r} is not one of its symbols."
             )
         return order[place]
 
     def word(self, ids: Sequence[int] | Int[np.ndarray | Array, " symbols"]) -> str:
-        """Return the word of symbol numbers, without SOS."""
+        """Return the word with these symbol ids, without SOS."""
         row = integers("ids", ids)
         numbered(row, len(self.alphabet) + 1)
         if row.ndim != 1:
@@ -266,7 +269,7 @@ class RegularLanguage(AnyLength):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs: ids in (SOS is the last), scores of the sets out."""
+        """Options for `nets.Transformer`: ids in (SOS is the last), scores of the sets out."""
         return dict(
             vocabulary=len(self.alphabet) + 1,
             outputs=len(self.sets),
@@ -287,19 +290,19 @@ class RegularLanguage(AnyLength):
             seen[within] = len(has)
             has.append(bool(self.automaton.accept[list(within)].any()))
             within = frozenset(self.automaton.follow[list(within)].ravel().tolist())
-        start = seen.get(within, 0)  # from here on it goes round
+        start = seen.get(within, 0)  # periodic from here on
         round_ = lambda n: n if n < len(has) else start + (n - start) % (len(has) - start)
         return [n for n in range(max(low, self.smallest), high + 1) if has[round_(n)]]
 
     def padded(self, key: PRNGKeyArray, length: Int[Array, ""] | int, size: int) -> Sample:
         """Return one word of this length and its sets, padded to `size` symbols.
 
-        **Raises:** `ValueError` for a length without words, where it is not traced.
+        **Raises:** `ValueError` for a length without words, if it is not traced.
         """
         if not isinstance(length, jax.core.Tracer):
             self.check(length)  # type: ignore[arg-type]
         follow, live = jnp.asarray(self.automaton.follow), self.automaton.live
-        # One draw for all: each random call costs a second of compilation.
+        # One draw for everything, since each random call costs a second of compilation.
         u = random.uniform(key, (follow.size + 1 + size,), minval=1e-6, maxval=1 - 1e-6)
         odds = u[: follow.size].reshape(follow.shape)
         weights = jnp.where(u[follow.size] < 0.5, jnp.log(odds / (1 - odds)), 0.0)
@@ -309,7 +312,9 @@ class RegularLanguage(AnyLength):
             return jax.nn.logsumexp(weights + ways[follow], -1), ways
 
         ends = jnp.where(jnp.asarray(self.automaton.accept), 0.0, -jnp.inf)
-        _, ways = jax.lax.scan(longer, ends, length=max(size, 1))  # of so many more symbols
+        _, ways = jax.lax.scan(
+            longer, ends, length=max(size, 1)
+        )  # indexed by the number of symbols left
 
         def step(state, at):
             place, u = at
@@ -332,7 +337,7 @@ class RegularLanguage(AnyLength):
     ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot tokens (n + 1, symbols + 1), and +1 if they are a word, else -1.
 
-        Half the time a word of the language, else one with a symbol replaced by another.
+        With probability 1/2 it is a word of the language, else a word with one symbol replaced.
         """
         for_word, for_half, for_place, for_symbol = random.split(key, 4)
         x = self.sample(for_word, length).x
@@ -348,7 +353,7 @@ class RegularLanguage(AnyLength):
 
     @functools.cached_property
     def _classes(self) -> np.ndarray:
-        """The class of each state's set; 0 at states where no sample comes."""
+        """The class of the set of each state; 0 at states that no sample reaches."""
         return np.array(
             [
                 self.sets.index(self._after(state)) if live else 0
@@ -363,13 +368,13 @@ class RegularLanguage(AnyLength):
 
 
 def without_powers_of_0(pattern: str) -> str:
-    """Return a pattern with (), the empty word, for what is repeated no times.
+    """Return a pattern in which anything repeated zero times is (), the empty word.
 
     `automata` reads `a{0}` as `a?`.
 
     **Raises:** `ValueError` for repetitions that multiply to more than 10^5 symbols.
     """
-    starts: list[int] = []  # of the operand that a quantifier would take, in `found`
+    starts: list[int] = []  # where, in `found`, the operand of a quantifier would start
     opened: list[int] = []
     found: list[str] = []
     sizes: list[int] = []
@@ -390,14 +395,14 @@ def without_powers_of_0(pattern: str) -> str:
             continue
         starts.append(opened.pop() if piece == ")" and opened else len(found))
         if piece in "*+?" and len(starts) > 1:
-            starts.pop()  # what it repeats goes on to be the operand
+            starts.pop()  # the repeated part remains the operand
         found.append(piece)
         sizes.append(1)
     return "".join(found)
 
 
 def depth(n: int) -> str:
-    """Return the pattern of D_n = (a D_{n-1} b)*, where D_0 is the empty word alone."""
+    """Return the pattern of D_n = (a D_{n-1} b)*, where D_0 is just the empty word."""
     pattern = ""
     for _ in range(n):
         pattern = f"(a{pattern}b)*"
@@ -427,10 +432,10 @@ LANGUAGES = {
         RegularLanguage("012_02", "(0|1|2)*02*", "012"),
     )
 }
-"""The languages of Table 2 of the limit paper, PARITY included, by name.
+"""The languages of Table 2 of the limit paper, including PARITY, by name.
 
-Tomita 3 is read by its words: no run of ones of odd length, followed at once by a run of zeros of
-odd length, both as long as they go, at the ends of the word too.
+Tomita 3 follows its description in words: no maximal run of ones of odd length is immediately
+followed by a maximal run of zeros of odd length, including at the ends of the word.
 """
 
 

@@ -15,12 +15,12 @@ from theorykit.networks.tasks._base import Sample, Task
 
 @dataclasses.dataclass(frozen=True)
 class InductionHead(Task):
-    """Find the earlier place of the last token and copy what follows it.
+    """Find the earlier occurrence of the last token and copy the token after it.
 
-    T random tokens, each that equals the random trigger replaced by the next one modulo V; then
-    the trigger at a uniform place below T / 2 and at the end. The target is the token after the
-    first trigger. At T = 2 that is the trigger at the end, and at V = 2 it is always the symbol
-    that is not the trigger.
+    T random tokens, in which those equal to the random trigger are replaced by the next symbol
+    modulo V; then the trigger is put at a uniform place below T / 2 and at the end. The target is
+    the token after the first trigger. At T = 2 that is the trigger at the end; otherwise at V = 2
+    it is always the symbol that is not the trigger.
 
     **Arguments:** `vocabulary`: V, at least 2.
 
@@ -39,7 +39,7 @@ class InductionHead(Task):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs: ids in, scores of the symbols out at the last token."""
+        """Options for `nets.Transformer`: ids in, scores of the symbols out at the last token."""
         return dict(
             vocabulary=self.vocabulary,
             outputs=self.vocabulary,
@@ -70,11 +70,11 @@ class InductionHead(Task):
 
 @dataclasses.dataclass(frozen=True)
 class Sorting(Task):
-    """Write the sorted list after the list: `[u, SEP, s]`, next-token prediction.
+    """Next-token prediction of `[u, SEP, s]`, a list followed by the sorted list.
 
-    u are T distinct integers below V, s the same in order, SEP is the id V. The inputs are the
-    first 2T tokens, the targets the last 2T; what counts is SEP (predicted from the last token of
-    u) and s: T + 1 predictions of weight one, in the loss and in the accuracy.
+    u is a list of T distinct integers below V, s is u sorted, and SEP is the id V. The inputs are
+    the first 2T tokens, the targets the last 2T. Loss and accuracy count T + 1 predictions with
+    weight one: SEP (predicted from the last token of u) and s.
 
     **Arguments:** `vocabulary`: V; lengths go up to V.
 
@@ -95,7 +95,7 @@ class Sorting(Task):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What `nets.Transformer` needs: ids in, scores of all symbols out at each token."""
+        """Options for `nets.Transformer`: ids in, scores of all symbols out at each token."""
         return dict(
             vocabulary=self.vocabulary + 1,
             outputs=self.vocabulary + 1,
@@ -128,7 +128,7 @@ class Sorting(Task):
     ) -> tuple[Float[Array, "tokens symbols"], Float[Array, ""]]:
         """Return one-hot `[u, SEP]` (T + 1, V + 1), and the smallest of u, standardised.
 
-        That is the first token to write, minus its mean, over its standard deviation.
+        The number is the first token to write, minus its mean, over its standard deviation.
         """
         self.check(length)
         T, V = length, self.vocabulary

@@ -1,4 +1,4 @@
-"""Real functions on bits: parity expansions, their transformer, and property testers.
+"""Real-valued functions on bits: parity expansions, transformers for them, property testers.
 
 After *A Sharper Picture of Generalization in Transformers*.
 """

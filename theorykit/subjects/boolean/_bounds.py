@@ -16,8 +16,8 @@ def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) ->
     """Return the squared Frobenius norm of each block of `transformer(f, T, scale=scale)`.
 
     With l = scale log(T + 1), p_i = c_i / C: W1 has l^2 s d; V1 1; F1 4 (d + 1); b the squared
-    thresholds, (d + 1) (2 (2 d + 1) / (3 d) + 5 / (4 d^2)); F2 16 d^2 (floor(d / 2) + 1);
-    W2 sum_i (l + log p_i)^2; v2 C^2. As Theorem 10, whose formulas were rebuilt.
+    thresholds, (d + 1) (2 (2 d + 1) / (3 d) + 5 / (4 d^2)); F2 16 d^2 (floor(d / 2) + 1); W2 sum_i
+    (l + log p_i)^2; v2 C^2. This is Theorem 10 with its formulas derived anew.
     """
     design = _design(f, T, scale)
     d, s = f.degree, len(f.sets)
@@ -33,11 +33,12 @@ def squared_norms(f: Parities, T: int | None = None, *, scale: float = SCALE) ->
 
 
 def gradient_bounds(f: Parities, T: int | None = None, *, scale: float = SCALE) -> dict[str, float]:
-    """Return bounds of the squared gradient norm of each block, the same for every input.
+    """Return bounds on the squared gradient norm of each block, uniform over inputs.
 
-    As Theorem 14, derived anew with what it leaves out: the columns of F2 that write on positions
-    move the second attention's scores, and so grow with log T; and what leaks to the positions
-    beyond s, so that the blocks of the first attention are small, not zero.
+    This is Theorem 14, derived anew with two terms that it leaves out. The columns of F2 that write
+    on positions move the scores of the second attention, so they grow with log T. Some attention
+    leaks to the positions beyond s, so the blocks of the first attention are small rather than
+    zero.
     """
     design = _design(f, T, scale)
     d, s, n, C2 = f.degree, len(f.sets), design.T + 1, design.total * design.total
@@ -66,5 +67,5 @@ def squared_norm(f: Parities, T: int | None = None, *, scale: float = SCALE) -> 
 
 
 def trace_bound(f: Parities, T: int | None = None, *, scale: float = SCALE) -> float:
-    """Return twice the bound of the squared gradient norm: of the trace at zero loss, Theorem 5."""
+    """Return a bound on the trace at zero loss: twice that on the gradient (Theorem 5)."""
     return 2 * math.fsum(gradient_bounds(f, T, scale=scale).values())

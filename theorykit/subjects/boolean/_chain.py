@@ -1,4 +1,4 @@
-"""Parity by a chain of thought: one degree-2 network, T steps."""
+"""Parity by chain of thought: one network of degree 2, applied T times."""
 
 import math
 from typing import Any
@@ -15,16 +15,17 @@ from theorykit.subjects.boolean._walsh import refuse_other_than_bits
 
 
 class ParityChain(Transformer):
-    """Appendix G: encodings of period T, so that position T + t meets bit t and the answer so far.
+    """Appendix G: encodings have period T, so position T + t sees bit t and the answer so far.
 
-    A sequence is x_1 ... x_T, 0, y_1, y_2, ...; its last position attends to all positions of its
-    own encoding, itself and bit t, and the lookup of degree 2 says whether they are equal. Called
-    with T bits it returns y: y_t is the parity of the first t.
+    A sequence is x_1 ... x_T, 0, y_1, y_2, ...; its last position attends to all positions with the
+    same encoding, which are itself and bit t, and the degree-2 lookup says whether they are equal.
+    Called with T bits it returns y: y_t is the parity of the first t.
 
     **Raises:** `ValueError` for a scale that is not finite and positive, or at which attention
-    leaks more than the lookup of degree 2 forgives; when called, for other than T bits.
+    leaks more than the degree-2 lookup tolerates; when called, for an input that does not have T
+    bits.
 
-    One network for all steps needs a score for each of the T encodings: W1 and W2 are
+    Since one network serves all steps, it needs a score for each of the T encodings: W1 and W2 are
     scale log(T + 1) times the identity, with squared norms of order T log^2 T.
     """
 
@@ -53,10 +54,12 @@ class ParityChain(Transformer):
         )
 
     def tokens(self, x: Bits) -> Float[Array, "positions {self.T}+1"]:
-        """Return X (L, T + 1) of a sequence of L bits, the answers so far included."""
+        """Return X (L, T + 1) for a sequence of L bits, including the answers so far."""
         x, codes = jnp.asarray(as_array("a sequence", x)), self.encodings[...]
         if x.ndim != 1:
-            raise ValueError(f"one sequence is a row of bits, got shape {x.shape}; vmap many.")
+            raise ValueError(
+                f"one sequence is a row of bits, got shape {x.shape}; use vmap for a batch."
+            )
         codes = codes[jnp.arange(x.shape[0]) % self.T]
         return jnp.column_stack([codes, x.astype(codes.dtype)])
 

@@ -16,10 +16,10 @@ from theorykit.subjects.boolean._network import Transformer
 
 
 class Construction(Transformer):
-    """The network of `transformer`. Its weights are parameters: they can be trained or perturbed.
+    """The network that `transformer` returns. Its weights are parameters: they can be trained.
 
-    **Fields:** `T`, `scale`, `projected`; `design`, the closed forms, which speak of the weights
-    as built.
+    **Fields:** `T`, `scale`, `projected`; `design`, the closed forms, which describe the weights as
+    built.
     """
 
     def __init__(self, design: Design, encodings: Float[np.ndarray, "codes r"] | None, dtype: Any):
@@ -28,7 +28,7 @@ class Construction(Transformer):
         f, T, d = design.f, design.T, design.f.degree
         super().__init__(T, hidden=4 * (d + 1), encodings=encodings, dtype=dtype, rngs=None)
         self.scale, self.projected = float(design.scale), design.projected
-        # Arrays and no f: networks of one shape then share what is compiled.
+        # Arrays instead of f: networks of one shape then share a compiled function.
         self.membership = nnx.Variable(jnp.asarray(f.membership.astype(np.int32)))
         self.coefficients = nnx.Variable(jnp.asarray(design.coefficients, self.value2.dtype))
         codes = np.asarray(self.encodings[...], float)
@@ -49,7 +49,7 @@ class Construction(Transformer):
 
     @property
     def f(self) -> Parities:
-        """The function, its coefficients in the network's dtype."""
+        """The function, with coefficients in the network's dtype."""
         rows, c = np.asarray(self.membership[...]), np.asarray(self.coefficients[...])
         sets = tuple(tuple(np.flatnonzero(row).tolist()) for row in rows)
         return Parities(rows.shape[1], sets, tuple(c.tolist()))
@@ -69,18 +69,18 @@ def transformer(
     seed: int = 0,
     dtype: Any = None,
 ) -> Construction:
-    """Return the network of appendix B that computes f, a sum of parities with c_i > 0.
+    """Return the network of appendix B for f, a sum of parities with c_i > 0.
 
-    Position i < s attends to S_i with weights 1 / d and reads the mean bit; the MLP looks its
-    parity up; the output position attends to i with weight c_i / C and reads C times the parity.
-    `network.design.error` bounds |network - f|, but for rounding; with `project` it is infinity.
+    Position i < s attends to S_i with weights 1 / d and reads the mean bit; the MLP looks up its
+    parity; the output position attends to i with weight c_i / C and reads C times the parity.
+    `network.design.error` bounds |network - f| up to rounding; with `project` it is infinity.
 
-    **Arguments:** `T`: bits of an input, those of f or more; `project`: replaces the unit vectors
-    that encode positions by random ones of so many numbers, N(0, 1 / project), from `seed`;
-    `scale`: scores are scale log(T + 1), so that leakage falls like T^(1 - scale); `dtype`: of the
-    parameters, JAX's default float if not given.
+    **Arguments:** `T`: bits per input, at least those of f; `project`: if given, the dimension of
+    random position encodings, N(0, 1 / project) from `seed`, in place of unit vectors; `scale`:
+    scores are scale log(T + 1), so leakage falls like T^(1 - scale); `dtype`: of the parameters,
+    JAX's default float if not given.
 
-    **Raises:** `ValueError`, as `Design`; and for a width below 1.
+    **Raises:** `ValueError` as `Design`, and for a `project` below 1.
     """
     seed = whole("seed", seed, 0)
     design = Design(f, getattr(f, "T", 1) if T is None else T, scale, project is not None)
@@ -94,10 +94,10 @@ def transformer(
 
 
 def rescaled(network: Transformer, factor: float | None = None) -> Transformer:
-    """Return a copy with F1 and b times a factor and F2 divided by it: the same function, App. D.
+    """Return a copy with F1 and b times a factor, F2 divided by it: the same function (App. D).
 
-    **Arguments:** `factor`, above 0; None takes the fourth root of |F2|^2 / (|F1|^2 + |b|^2), at
-    which the norm is least.
+    **Arguments:** `factor`, above 0; None means the fourth root of |F2|^2 / (|F1|^2 + |b|^2), which
+    minimises the norm.
 
     **Raises:** `ValueError` for a factor at or below 0, or None where F1 and b, or F2, are zero.
     """
@@ -107,7 +107,7 @@ def rescaled(network: Transformer, factor: float | None = None) -> Transformer:
         inside = norms["mlp_in"] + norms["bias"]
         if not (0 < norms["mlp_out"] < math.inf and 0 < inside < math.inf):
             raise ValueError(
-                "no factor makes the norm least where one side of the MLP is zero or not finite: "
+                "no factor minimises the norm where one side of the MLP is zero or not finite: "
                 f"|F1|^2 + |b|^2 = {inside}, |F2|^2 = {norms['mlp_out']}; give a factor."
             )
         factor = (norms["mlp_out"] / inside) ** 0.25

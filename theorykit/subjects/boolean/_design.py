@@ -1,4 +1,4 @@
-"""What the construction is made from: f, the context length and the scale of scores."""
+"""The data of the construction: f, the context length and the scale of the scores."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ SCALE = 2.0
 
 
 def leakage(members: int, others: int, n: int, scale: float) -> float:
-    """Return the share of attention that goes to others, scores of members being scale log n."""
+    """Return the share of attention that goes to others when members score scale log n."""
     lost = others * math.exp(-scale * math.log(n))
     return lost / (members + lost)
 
@@ -29,11 +29,12 @@ def positive(scale: float) -> None:
 class Design:
     """The numbers behind `transformer(f, T, scale=scale)`.
 
-    **Fields:** `f`, `T`, `scale`; `projected`, whether encodings are random and not unit vectors.
+    **Fields:** `f`, `T`, `scale`; `projected`, whether encodings are random instead of unit
+    vectors.
 
-    **Raises:** `ValueError` for a coefficient that is not positive, sets of different sizes or an
-    empty one, more sets than T, fewer bits than f has, or a scale that is not finite or at which
-    the first attention leaks more than the lookup forgives.
+    **Raises:** `ValueError` for a coefficient that is not positive, sets of different sizes, an
+    empty set, more sets than T, fewer bits than f has, or a scale that is not finite or at which
+    the first attention leaks more than the lookup tolerates.
     """
 
     f: Parities
@@ -89,7 +90,7 @@ class Design:
 
     @property
     def leakages(self) -> tuple[float, float]:
-        """How much of each attention goes where it should not.
+        """The share of each attention that goes to the wrong positions.
 
         (T + 1 - d) / (d (T + 1)^scale + T + 1 - d), and (T + 1 - s) / ((T + 1)^scale + T + 1 - s).
         """
@@ -98,10 +99,10 @@ class Design:
 
     @property
     def error(self) -> float:
-        """A bound of |network - f| at every input: C times the second leakage.
+        """A bound on |network - f| at every input: C times the second leakage.
 
-        The first leakage costs nothing: the lookup is flat within 1 / (4 d) of its grid. In exact
-        arithmetic: what the network's dtype rounds comes on top. Infinity for random encodings,
-        of which nothing is promised.
+        The first leakage costs nothing, because the lookup is flat within 1 / (4 d) of its grid.
+        The bound is for exact arithmetic; rounding in the network's dtype comes on top. Infinity
+        for random encodings, for which nothing is promised.
         """
         return math.inf if self.projected else self.total * self.leakages[1]

@@ -1,4 +1,4 @@
-"""Real functions on bits as sums of parity indicators."""
+"""Real-valued functions on bits as sums of parity indicators."""
 
 import dataclasses
 import math
@@ -31,22 +31,22 @@ Bits = Shaped[ArrayLike, "*batch T"] | Sequence[int]
 Table = Shaped[ArrayLike, " values"] | Sequence[float]
 NORMALISED = ("norm", "variance", None)
 MOST = 2**24
-"""Bits of an input, at most."""
+"""The most bits per input."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Parities:
-    """f(x) = sum_i c_i chi_i(x), chi_i being 1 if x has an even number of ones in S_i, else 0.
+    """f(x) = sum_i c_i chi_i(x), where chi_i is 1 if x has an even number of ones in S_i, else 0.
 
     Eq. (1) of *A Sharper Picture of Generalization in Transformers*. The empty set's indicator is
     the constant 1.
 
-    **Arguments:** `T`, bits of an input; `sets`, different sets of positions 0 ... T - 1;
+    **Arguments:** `T`, bits per input; `sets`, distinct sets of positions 0 ... T - 1;
     `coefficients`, numbers or fractions, one per set.
 
-    **Raises:** `ValueError` for positions outside or not whole, a set named twice, coefficients
-    that are not finite or not as many as sets; when called, for numbers that are not bits, where
-    they are known and not traced.
+    **Raises:** `ValueError` for positions out of range or not integers, a repeated set, or
+    coefficients that are not finite or not one per set; when called, for concrete (not traced)
+    inputs that are not bits.
     """
 
     T: int
@@ -61,15 +61,15 @@ class Parities:
             for S in members("sets", self.sets, "sets of positions")
         ]
         sets = tuple(tuple(sorted(whole("a position", j, 0) for j in S)) for S in each)
-        instance("coefficients", self.coefficients, Iterable, "numbers, one a set")
+        instance("coefficients", self.coefficients, Iterable, "numbers, one per set")
         object.__setattr__(self, "T", T)
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "coefficients", tuple(self.coefficients))
         for S in sets:
             if len(set(S)) < len(S) or not all(0 <= j < T for j in S):
-                raise ValueError(f"a set holds different positions from 0 to {T - 1}, got {S}.")
+                raise ValueError(f"a set holds distinct positions from 0 to {T - 1}, got {S}.")
         if len(set(sets)) < len(sets):
-            raise ValueError("the sets of an expansion are different; one is named twice.")
+            raise ValueError("the sets of an expansion are distinct; one is given twice.")
         if len(sets) != len(self.coefficients):
             raise ValueError(
                 f"each set has one coefficient; got {len(sets)} sets and "
@@ -86,7 +86,7 @@ class Parities:
 
     @property
     def sparsity(self) -> int:
-        """How many sets have a coefficient that is not zero, the empty set counted.
+        """The number of sets with a nonzero coefficient, including the empty set.
 
         `has_sparsity` does not count the constant.
         """
@@ -94,14 +94,14 @@ class Parities:
 
     @property
     def membership(self) -> Int64[np.ndarray, "sets T"]:
-        """Which set holds which position, (sets, T) of 0 and 1."""
+        """The incidence matrix of sets and positions, (sets, T), of 0 and 1."""
         M = np.zeros((len(self.sets), self.T), np.int64)
         for row, S in zip(M, self.sets, strict=True):
             row[list(S)] = 1
         return M
 
     def indicators(self, x: Bits) -> Int[Array | np.ndarray, "*batch sets"]:
-        """Return chi_i(x), (..., sets) of 0 and 1, for bits (..., T): numpy for numpy, else JAX."""
+        """Return chi_i(x), (..., sets), 0 or 1, for bits (..., T): numpy for numpy, else JAX."""
         x = x if isinstance(x, Array | np.ndarray) else as_array("an input", x)
         if not x.shape or x.shape[-1] != self.T:
             raise ValueError(f"an input has {self.T} bits, got shape {x.shape}.")
@@ -118,13 +118,14 @@ class Parities:
 
 
 def expansion(table: Table, tol: float = 1e-9) -> Parities:
-    """Return the one expansion of a table of 2^T values in even-parity indicators.
+    """Return the unique expansion of a table of 2^T values in even-parity indicators.
 
-    With the transform F(S) = 2^-T sum_x (-1)^|x and S| f(x): c_S = 2 F(S), and the rest of F(0)
-    is the constant. Coefficients of a size below `tol` times the table's largest value are zero.
+    With the transform F(S) = 2^-T sum_x (-1)^|x and S| f(x): c_S = 2 F(S), and what remains of F(0)
+    is the constant. Coefficients smaller in size than `tol` times the table's largest value are set
+    to zero.
 
-    **Raises:** `ValueError` for a wrong length, NaN or infinity, complex numbers, or a tol that is
-    not at least 0.
+    **Raises:** `ValueError` for a wrong length, NaN or infinity, complex numbers, or a negative or
+    NaN tol.
     """
     at_least_0(tol)
     values = reals("a table", table)
@@ -148,7 +149,7 @@ def at_least_0(tol: float) -> None:
 def spectrum(
     table: Shaped[ArrayLike, "*batch values"] | Sequence[float],
 ) -> Float64[np.ndarray, "*batch values"]:
-    """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, in float64 whatever JAX is."""
+    """Return 2^-T sum_x (-1)^|x and S| f(x) along the last axis, always in float64."""
     import jax
 
     table = np.asarray(as_array("a table", table), np.float64)
@@ -164,19 +165,19 @@ def degree(table: Table, tol: float = 1e-9) -> int:
 
 
 def sparsity(table: Table, tol: float = 1e-9) -> int:
-    """Return how many parity indicators the function with this table is a sum of."""
+    """Return the number of parity indicators in the function with this table."""
     return expansion(table, tol).sparsity
 
 
 def random(
     T: int, degree: int, sparsity: int, seed: int = 0, normalised: str | None = "norm"
 ) -> Parities:
-    """Return a random function: different sets of one size, coefficients |N(0, 1)|, section 2.1.
+    """Return a random function: distinct sets of one size, coefficients |N(0, 1)| (section 2.1).
 
     **Arguments:** `normalised`: "norm", the squares of the coefficients sum to 1 (appendix K);
     "variance", f has variance 1 over uniform bits (they sum to 4); None, as drawn.
 
-    **Raises:** `ValueError` for a degree above T, or more sets than there are.
+    **Raises:** `ValueError` for a degree above T, or more sets than exist.
     """
     T, degree = whole("T", T), whole("degree", degree)
     affordable("an input", T, MOST, "bits")
@@ -205,11 +206,11 @@ def parity(T: int, positions: Sequence[int] | None = None) -> Parities:
     T = whole("T", T)
     affordable("an input", T, MOST, "bits")
     chosen: Any = range(T) if positions is None else positions
-    return Parities(T, (chosen,), (1.0,))  # which looks at what is given
+    return Parities(T, (chosen,), (1.0,))  # which checks its arguments
 
 
 def tiling(T: int, degree: int) -> Parities:
-    """Return the sum of the floor(T / d) parities of neighbouring d positions over sqrt(s)."""
+    """Return the sum of the s = floor(T / d) parities of d consecutive positions, over sqrt(s)."""
     T, degree = whole("T", T), whole("degree", degree)
     if degree > T:
         raise ValueError(f"the degree is at most T = {T}, got {degree}.")

@@ -1,4 +1,4 @@
-"""Theorem 9: parity of a count, from the mean bit, by four hidden units a grid value.
+"""Theorem 9: the parity of a count from the mean bit, with four hidden units per grid value.
 
 Exact: in integers and fractions for exact arguments.
 """
@@ -16,19 +16,19 @@ MOST = 2**18 - 1
 def _size(d: int) -> None:
     """Raise a `ValueError` for a degree below 1, or one that takes more than 2^20 units.
 
-    In whole numbers only: claims that are proved exactly run this, and say that nothing rounds.
+    It uses integers only: claims that are proved exactly run it and say that nothing rounds.
     """
     if not isinstance(d, int) or d < 1:
         raise ValueError(f"d is a whole number of at least 1, got {d!r}.")
     if d > MOST:
         raise ValueError(
-            f"the lookup takes {4 * (d + 1)} hidden units, more than the {4 * (MOST + 1)} "
-            "that are taken on here."
+            f"the lookup takes {4 * (d + 1)} hidden units, more than {4 * (MOST + 1)}, "
+            "the most allowed here."
         )
 
 
 def thresholds(d: int) -> list[Fraction]:
-    """Return where the 4 (d + 1) units relu(z - t) begin: k / d + (-3, -1, 1, 3) / (4 d)."""
+    """Return the 4 (d + 1) thresholds t of units relu(z - t): k / d + (-3, -1, 1, 3) / (4 d)."""
     _size(d)
     return [Fraction(4 * k + o, 4 * d) for k in range(d + 1) for o in (-3, -1, 1, 3)]
 
@@ -41,9 +41,9 @@ def slopes(d: int) -> list[int]:
 
 
 def lookup(d: int, z: Any) -> Any:
-    """Return the trapezoid wave at a number z.
+    """Return the trapezoidal wave at a number z.
 
-    1 within 1 / (4 d) of k / d for even k, 0 within 1 / (4 d) for odd k, linear between.
+    It is 1 within 1 / (4 d) of k / d for even k, 0 within 1 / (4 d) for odd k, and linear between.
     """
     if not isinstance(z, Real):
         raise ValueError(f"z is a number, got {shown(z)}.")

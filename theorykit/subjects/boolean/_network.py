@@ -1,4 +1,4 @@
-"""The paper's transformer: two position-aware attentions with an MLP between, one number out."""
+"""The paper's transformer: two position-aware attentions with an MLP between, scalar output."""
 
 import math
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ Bits = Shaped[ArrayLike, " bits"] | Sequence[int]
 class Transformer(nnx.Module):
     """Appendix B: X -> Z = A1 X V1 -> Y = P + relu(Z F1 + b) F2 -> softmax(y_out W2 Y') Y v2.
 
-    A token is its position's encoding and one bit; the last position is the output's, its bit 0.
-    A1 = softmax(X W1 X'). P is X without the bits: the skip connection carries positions only,
-    since there is none around the first attention. Encodings are fixed, unit vectors as built.
+    A token is the encoding of its position and one bit; the last position is for the output and has
+    bit 0. A1 = softmax(X W1 X'). P is X without the bits: the skip connection carries positions
+    only, since the first attention has none. Encodings are fixed, by default unit vectors.
 
     **Parameters** (r is the size of an encoding, m the hidden width): `score1` W1 (r+1, r+1),
     `value1` V1 (r+1, r+1), `mlp_in` F1 (r+1, m), `bias` b (m,), `mlp_out` F2 (m, r+1), `score2` W2
-    (r+1, r+1), `value2` v2 (r+1,). Drawn with variance 1 / fan in; the bias is 0.
+    (r+1, r+1), `value2` v2 (r+1,). Weights are drawn with variance 1 / fan-in; the bias is 0.
 
-    **Arguments:** `T`, bits of an input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
-    given; longer inputs take them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
+    **Arguments:** `T`, bits per input; `hidden`, m; `encodings`, (T + 1, r), unit vectors if not
+    given; longer inputs use them cyclically. `scale_scores`: scores are multiplied by log(T + 1),
     as in training (appendix A); `rngs` None: all zeros.
     """
 
@@ -75,10 +75,12 @@ class Transformer(nnx.Module):
             block[...] = jnp.asarray(value, block.dtype)
 
     def tokens(self, x: Bits) -> Float[Array, "positions width"]:
-        """Return X (L + 1, r + 1) of L bits; the encodings begin anew where they end."""
+        """Return X (L + 1, r + 1) for L bits; encodings are used cyclically."""
         x = jnp.asarray(as_array("an input", x))
         if x.ndim != 1:
-            raise ValueError(f"one input is a row of bits, got shape {x.shape}; vmap many.")
+            raise ValueError(
+                f"one input is a row of bits, got shape {x.shape}; use vmap for a batch."
+            )
         codes = self.encodings[...]
         codes = codes[jnp.arange(x.shape[0] + 1) % codes.shape[0]]
         return jnp.column_stack([codes, jnp.append(x, 0).astype(codes.dtype)])
@@ -106,18 +108,18 @@ class Transformer(nnx.Module):
         """Raise a `ValueError` unless x is a row of T numbers."""
         if x.shape != (self.T,):
             raise ValueError(
-                f"one input is a row of {self.T} bits, got shape {x.shape}; vmap many."
+                f"one input is a row of {self.T} bits, got shape {x.shape}; use vmap for a batch."
             )
 
     def last(self, x: Bits) -> Float[Array, "1"]:
-        """Return the output (1,) at the end of any number of bits."""
+        """Return the output (1,) for an input of any length."""
         found = self.activations(x)
         return (found["attention2"] @ (found["after"] @ self.value2[...]))[None]
 
     def parameters(self) -> int:
-        """Return how many numbers are trained."""
+        """Return the number of trained parameters."""
         return count_parameters(self)
 
     def squared_norms(self) -> dict[str, float]:
-        """Return the squared Frobenius norm of each block, as its entries say."""
+        """Return the squared Frobenius norm of each block, computed from its entries."""
         return {name: float(np.sum(np.asarray(getattr(self, name)[...]) ** 2)) for name in BLOCKS}

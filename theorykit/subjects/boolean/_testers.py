@@ -1,7 +1,7 @@
-"""Property testers: is a real function on bits of degree at most d, or a sum of s parities?
+"""Property testers: does a real function on bits have degree at most d, or at most s parities?
 
-Appendix H. Both look at f on random affine subspaces, g(y) = f(x + A y) over GF(2), by one small
-Walsh-Hadamard transform each: the parity of S becomes the parity of A' 1_S.
+Appendix H. Both restrict f to random affine subspaces, g(y) = f(x + A y) over GF(2), and take one
+small Walsh-Hadamard transform of each: the parity of S becomes the parity of A' 1_S.
 """
 
 import dataclasses
@@ -28,16 +28,16 @@ from theorykit.subjects.boolean._functions import at_least_0, spectrum
 from theorykit.subjects.boolean._walsh import bits
 
 Function = Callable[[Int64[np.ndarray, "inputs T"]], Real[Array | np.ndarray, " inputs"]]
-"""A real function on bits, of many inputs at once."""
+"""A real function on bits, evaluated at a batch of inputs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """What a tester says.
+    """The result of a tester.
 
-    **Fields:** `accepted`; `queries`, how many values of f were asked for; `miss`, a bound of the
+    **Fields:** `accepted`; `queries`, the number of evaluations of f; `miss`, a bound on the
     probability of accepting wrongly; `statistic`, the largest energy where there should be none,
-    over the mean energy of all but the constant.
+    divided by the mean energy of all but the constant.
     """
 
     accepted: bool
@@ -48,7 +48,7 @@ class Tested:
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """How a test is run: `repetitions` subspaces of `dimensions`, and the chance that all miss."""
+    """The size of a test: `repetitions` subspaces of `dimensions`, and the chance that all miss."""
 
     dimensions: int
     repetitions: int
@@ -56,7 +56,7 @@ class Budget:
 
     @property
     def queries(self) -> int:
-        """How many values of f are asked for."""
+        """The number of evaluations of f."""
         return self.repetitions * 2**self.dimensions
 
 
@@ -65,7 +65,7 @@ def spread(most: int, bins: int, above: int) -> list[Fraction]:
 
     For 0, ..., `most` balls.
     """
-    ways = [1] + [0] * bins  # of so many bins with an odd number
+    ways = [1] + [0] * bins  # number of ways, by the number of bins with an odd number of balls
     found = [Fraction(sum(ways[above + 1 :]))]
     for balls in range(1, most + 1):
         up = [0, *(c * (bins - j) for j, c in enumerate(ways[:-1]))]
@@ -76,23 +76,23 @@ def spread(most: int, bins: int, above: int) -> list[Fraction]:
 
 
 LARGEST = 40
-"""A degree of more takes more values than anyone asks for."""
+"""A higher degree takes too many values."""
 
 
 def _enough(k: int) -> int:
-    """Return after how many balls chances depend on their parity alone, but for exp(-128).
+    """Return a number of balls beyond which chances depend only on its parity, up to exp(-128).
 
-    They approach what they are without end like (1 - 2 / k)^balls.
+    They approach their limit like (1 - 2 / k)^balls.
     """
     return 64 * k
 
 
 def degree_budget(T: int, degree: int, miss: float = 0.01) -> Budget:
-    """Return the cheapest budget at which a function of higher degree passes at most so often.
+    """Return the cheapest budget at which a function of higher degree passes with chance <= `miss`.
 
     Each position goes to one of k blocks. A set of more than `degree` positions is seen if more
-    than `degree` blocks hold an odd number of it; the worst size of set counts. Never more than
-    all 2^T inputs, on which nothing is missed.
+    than `degree` blocks hold an odd number of its elements; the bound is for the worst set size.
+    Never more than all 2^T inputs, on which nothing is missed.
 
     **Raises:** `ValueError` for a degree above T, a degree that takes more than 2^40 values, or a
     probability outside (0, 1).
@@ -122,11 +122,11 @@ def _all_inputs(T: int) -> Budget:
 
 
 def sparsity_budget(sparsity: int, miss: float = 0.01) -> Budget:
-    """Return the cheapest budget at which a sum of more parities passes at most so often.
+    """Return the cheapest budget at which a sum of more parities passes with chance <= `miss`.
 
-    s + 1 different sets fall on different ones, none on the empty set, except with probability
-    (s + 1)(s + 2) / 2^(k + 1) in k dimensions: whatever T is, which is no argument here, other
-    than for `degree_budget`. `has_sparsity` asks for all inputs where these are fewer.
+    In k dimensions, s + 1 distinct sets map to distinct nonempty ones, except with probability (s +
+    1)(s + 2) / 2^(k + 1). This does not depend on T, so T is not an argument as it is for
+    `degree_budget`. `has_sparsity` asks for all inputs where these are fewer.
     """
     s = whole("sparsity", sparsity, 0)
     _probability(miss, "; sparsity_budget takes the sparsity and miss, and no T")
@@ -143,17 +143,18 @@ def has_degree(
 ) -> Tested:
     """Test whether f has at most this degree.
 
-    Positions are thrown into k blocks that are flipped together; what then depends on more than
-    `degree` blocks cannot come from a lower degree, so that one is always accepted. In k = d + 1
-    blocks this is the alternating sum of f over a cube, whose vanishing says that the polynomial of
-    degree d through all corners but one meets the last.
+    Positions are thrown into k blocks that are flipped together. A function of degree at most
+    `degree` has no term in more than `degree` blocks, so it is always accepted. With k = d + 1
+    blocks the statistic is the alternating sum of f over a cube; it vanishes if the polynomial of
+    degree d through all corners but one also passes through the last.
 
     **Arguments:** `f`: from bits (N, T) to (N,) real numbers; `miss`: the largest probability of
     accepting a higher degree, for coefficients in general position (no signed sum of some of them
-    is zero); `tol`: the share of energy, the constant's aside, that is rounding or noise of f.
+    is zero); `tol`: the share of energy, not counting the constant, that is put down to rounding or
+    noise in f.
 
     **Raises:** `ValueError` for a degree above T, a probability outside (0, 1), values that are not
-    finite or not one per input, or a tol that is not at least 0.
+    finite or not one per input, or a negative or NaN tol.
     """
     budget = degree_budget(T, degree, miss)
     rng = np.random.default_rng(whole("seed", seed, 0))
@@ -179,14 +180,14 @@ def has_sparsity(
     tol: float = 1e-9,
     subspaces: str = "random",
 ) -> Tested:
-    """Test whether f is a constant and a sum of at most s parities.
+    """Test whether f is a constant plus a sum of at most s parities.
 
-    The constant is not counted: that of the indicators of `Parities` is in every one of them.
-    On a subspace there are at most as many parities as before, so that a sum of s is always
-    accepted. The energy beyond the s largest is looked at.
+    The constant is not counted, since every indicator of `Parities` contains one. On a subspace
+    there are at most as many parities as before, so a sum of s is always accepted. The statistic is
+    the energy beyond the s largest.
 
     **Arguments:** as for `has_degree`; `subspaces`: "random", or "coordinates": k positions are
-    kept and the others fixed, as printed; the bound `miss` does not hold then.
+    kept and the others fixed, as printed; then the bound `miss` does not hold.
 
     **Raises:** as `has_degree`.
     """
@@ -215,8 +216,9 @@ def has_sparsity(
 def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: Any) -> int:
     """Return the smallest degree or sparsity that a tester accepts.
 
-    Sweeping up from 0 to T; beyond, which is for sparsities, up to 2^T - 1 by doubling and halving.
-    A sparsity does not count the constant: `f.sparsity` is one more where f has one.
+    Levels are swept from 0 to T; beyond T, which happens only for sparsities, they go up to 2^T - 1
+    by doubling and bisection. The sparsity found does not count the constant: `f.sparsity` is one
+    more where f has a constant.
 
     **Raises:** `ValueError` if it accepts none, or where the test would ask for too many values.
     """
@@ -243,10 +245,10 @@ def first_accepted(test: Callable[..., Tested], f: Function, T: int, **options: 
 
 
 BITS = 2**20
-"""Bits of an input that a test is made for, at most."""
+"""The most bits per input of a test."""
 
 MOST = 2**28
-"""Bits of all inputs that a test asks about, at most: two GiB."""
+"""The most bits in all inputs of a test together: two GiB."""
 
 
 def _refuse_many(budget: Budget, T: int) -> None:
@@ -277,7 +279,7 @@ def _energies(
     function("f", f, "a function of bits")
     values = np.asarray(as_array("what f returns", f(x.reshape(-1, T))), float)
     if values.shape != (len(x) * 2**k,):
-        raise ValueError(f"f returns one number an input, got shape {values.shape}.")
+        raise ValueError(f"f returns one number per input, got shape {values.shape}.")
     finite("f", values)
     return spectrum(values.reshape(repetitions, -1)) ** 2
 
@@ -289,7 +291,7 @@ def _tested(
     tol: float,
 ) -> Tested:
     at_least_0(tol)
-    # Of all subspaces: on one of them f may be constant. What is rounding of f is no energy.
+    # Over all subspaces, as f may be constant on one of them. Rounding of f does not count.
     mean = max(float(energy[:, 1:].sum(1).mean()), 1e-20 * float(energy.max()), 1e-300)
     share = float(wrong.max(initial=0.0)) / mean
     return Tested(share <= tol, budget.queries, budget.miss, share)

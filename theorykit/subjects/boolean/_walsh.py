@@ -1,4 +1,4 @@
-"""The Walsh-Hadamard transform, and all inputs of a Boolean function in their order."""
+"""The Walsh-Hadamard transform, and all inputs of a Boolean function in order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ MOST = 30
 
 
 def bits(T: int) -> Int8[np.ndarray, "inputs T"]:
-    """Return all 2^T inputs, (2^T, T) of 0 and 1; bit j of the row's number is entry j."""
+    """Return all 2^T inputs, (2^T, T), 0 or 1; entry j of a row is bit j of the row's number."""
     T = whole("T", T, 0)
     if T > 24:
         raise ValueError(f"all inputs of T = {T} bits are 2^{T} rows; T is at most 24 here.")
@@ -24,7 +24,7 @@ def bits(T: int) -> Int8[np.ndarray, "inputs T"]:
 
 
 def refuse_other_than_bits(x: Any) -> None:
-    """Raise a `ValueError` for what is no array of real numbers, or holds others than 0 and 1."""
+    """Raise a `ValueError` for anything but an array of zeros and ones."""
     as_array("bits", x)
     if isinstance(x, jax.core.Tracer):
         return
@@ -34,7 +34,7 @@ def refuse_other_than_bits(x: Any) -> None:
 
 
 def variables(table: Any) -> int:
-    """Return T of a table of 2^T values along the last axis.
+    """Return T for a table of 2^T values along the last axis.
 
     **Raises:** `ValueError` for another length.
     """
@@ -52,13 +52,13 @@ def walsh_hadamard(
 ) -> Num[Array, "*batch values"]:
     """Return sum_x (-1)^|x and S| table[x] for every S, along the last axis.
 
-    Its own inverse up to 2^T. Sets and inputs are numbered by their bits, as in `bits`. Floating
-    or integer, in the dtype that comes, int8 and int16 as int32; works under `jit`, `vmap` and
-    `grad`.
+    It is its own inverse up to the factor 2^T. Sets and inputs are numbered by their bits, as in
+    `bits`. The dtype, floating or integer, is kept, except that int8 and int16 become int32. Works
+    under `jit`, `vmap` and `grad`.
 
-    **Raises:** `ValueError` if the length is no power of two; for bool or unsigned numbers, among
-    which differences do not lie; for integers whose sums the dtype does not hold, where they are
-    known and not traced.
+    **Raises:** `ValueError` if the length is not a power of two; for bool or unsigned numbers,
+    which have no negative differences; for concrete (not traced) integers whose sums overflow the
+    dtype.
     """
     T = variables(table)
     if not isinstance(table, jax.core.Tracer):
@@ -70,7 +70,7 @@ def walsh_hadamard(
 
 
 def _refuse_overflow(table: np.ndarray, T: int) -> None:
-    """Raise a `ValueError` for integers whose sums may pass the largest, or for no numbers."""
+    """Raise a `ValueError` for integers whose sums may overflow, or for non-numbers."""
     if table.dtype.kind not in "biufc" and not jnp.issubdtype(table.dtype, jnp.inexact):
         raise ValueError(f"a table holds numbers, got {shown(table.ravel()[:1].tolist())}.")
     if table.dtype.kind != "i":
@@ -78,7 +78,7 @@ def _refuse_overflow(table: np.ndarray, T: int) -> None:
     kept = jnp.promote_types(jax.dtypes.canonicalize_dtype(table.dtype), jnp.int32)
     largest = max(int(table.max(initial=0)), -int(table.min(initial=0)))
     if largest << T > jnp.iinfo(kept).max:
-        # Not as large as the bound, perhaps: now sum, in two halves that hold it.
+        # The bound may be pessimistic, so sum exactly, in two halves that cannot overflow.
         size = np.abs(table.astype(np.float64)).sum(-1).max()
         if size * (1 + 1e-9) > jnp.iinfo(kept).max:
             raise ValueError(
@@ -89,9 +89,9 @@ def _refuse_overflow(table: np.ndarray, T: int) -> None:
 
 @jax.jit
 def _transform(x: Num[Array, "*batch values"]) -> Num[Array, "*batch values"]:
-    """The lowest bits as one matrix product, then two bits in a pass: a sum of four slices.
+    """The lowest bits are one matrix product; then each pass does two bits, a sum of four slices.
 
-    Slices that lie less than 64 apart would be summed number by number, not in vectors.
+    Slices less than 64 apart would be summed number by number rather than in vectors.
     """
     shape, T = x.shape, variables(x)
     low = min(DENSE, T)
@@ -108,6 +108,6 @@ def _transform(x: Num[Array, "*batch values"]) -> Num[Array, "*batch values"]:
 
 
 def passes(T: int) -> int:
-    """Return how often the transform of 2^T values goes through memory."""
+    """Return the number of passes over memory of a transform of 2^T values."""
     low = min(DENSE, whole("T", T, 0))
     return 1 + (T - low + 1) // 2

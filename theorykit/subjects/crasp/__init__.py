@@ -1,4 +1,4 @@
-"""C-RASP[periodic, local]: programs as text, evaluated, compiled to transformers, refuted."""
+"""C-RASP[periodic, local]: parse, evaluate, compile to transformers, refute and search programs."""
 
 from theorykit.subjects.crasp import _pictures as _pictures
 from theorykit.subjects.crasp._compile import Compiled as Compiled

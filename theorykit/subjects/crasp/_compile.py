@@ -1,14 +1,14 @@
 """Programs to Limit Transformers: the construction of Theorem 27 (limit paper, appendix B.6).
 
-A Boolean is a dimension with 0 or 1, a count c at position i one with c / (i + 1); `$` stands at
-position 0 and holds what the program says before the string. Operations that can run side by side
-share a layer, and all counting of one layer shares a head. Where the printed construction fails
-(`proofs_numeric/limit/compile.py` shows it), this one differs:
+A Boolean is a dimension that holds 0 or 1; a count c at position i is one that holds c / (i + 1).
+`$` stands at position 0 and holds the program's values before the string. Operations that can run
+in parallel share a layer, and all counting in a layer shares a head. Where the printed construction
+fails (`proofs_numeric/limit/compile.py` shows it), this one differs:
 
-- what is counted is masked at `$` anew each time, since a negation is true there;
+- every counted Boolean is masked at `$`, since a negation is true there;
 - a conditional scales its gate with a bound on the count, which may exceed 1 or be negative;
-- its branches are the printed ones exchanged;
-- a local counting of a distance of 2 or more also asks whether that position exists.
+- its two branches are swapped;
+- local counting at a distance of 2 or more also checks that the position exists.
 """
 
 import dataclasses
@@ -46,9 +46,9 @@ class Place:
     """Where a core operation is computed.
 
     **Fields:** `operation`, as text; `layer`, 0 for the embedding; `part`: `"embedding"`,
-    `"positions"`, `"MLP"`, `"head 1"` and so on, or for a local counting an MLP and the heads of
-    the layer before that look at its distances; `dimension`: of the residual stream, which holds
-    0 or 1 or c / (i + 1) from that layer on.
+    `"positions"`, `"MLP"`, `"head 1"` and so on, or for local counting an MLP and the heads of the
+    previous layer that attend at its distances; `dimension`: the coordinate of the residual stream
+    that holds 0 or 1 or c / (i + 1) from that layer on.
     """
 
     operation: str
@@ -61,7 +61,7 @@ class Place:
 class Compiled:
     """A program as a Limit Transformer.
 
-    **Fields:** `program`; `transformer`; `places`: of every core definition, by name.
+    **Fields:** `program`; `transformer`; `places`: the `Place` of every core definition, by name.
     """
 
     program: Program
@@ -84,16 +84,16 @@ class Compiled:
 
 
 def compile(program: Program, precision: int = 1) -> Compiled:
-    """Return a Limit Transformer that accepts what the program accepts.
+    """Return a Limit Transformer that accepts the same strings as the program.
 
-    It is PERIODIC and LOCAL, and without positional relations in the program it uses no
-    positions (`transformer.nope`).
+    It is PERIODIC and LOCAL. If the program has no positional relations, it uses no positions
+    (`transformer.nope`).
 
     **Arguments:** `precision`: fractional bits of its logits and exponentials; logits are 0 and 1
     and exponentials integers, so any precision computes the same.
 
     **Raises:** `ValueError` for a program with the symbol `$`, or one whose transformer is too
-    large: of many operations, or far distances, or large moduli.
+    large because of many operations, far distances or large moduli.
     """
     instance("program", program, Program, "a Program")
     if limit.SOS in program.alphabet:
@@ -105,11 +105,11 @@ def compile(program: Program, precision: int = 1) -> Compiled:
 
 
 MOST = 2**28
-"""Parameters of a transformer, at most: two GiB."""
+"""The most parameters of a transformer: two GiB."""
 
 
 class _Compiler:
-    """Gives operations a dimension and a time: 2 l - 1 the attention, 2 l the MLP of layer l."""
+    """Assigns dimensions and times: 2 l - 1 for the attention of layer l, 2 l for its MLP."""
 
     def __init__(self, program: Program):
         self.program = program
@@ -120,8 +120,8 @@ class _Compiler:
         self.dim: dict[str, int] = {}
         self.time: dict[str, int] = {}
         self.bound: dict[str, int] = {}  # |c / (i + 1)| at most
-        self.means: dict[str, list[int]] = {}  # of a local counting, a dimension a distance
-        self.gates: dict[str, tuple[int, int]] = {}  # dimension and time of what is counted
+        self.means: dict[str, list[int]] = {}  # of local counting: one dimension per distance
+        self.gates: dict[str, tuple[int, int]] = {}  # dimension and time of a counted Boolean
         self.sos = self.dimension()
         self.reciprocal: int | None = None
 
@@ -131,7 +131,7 @@ class _Compiler:
 
     @property
     def one(self) -> int:
-        """The dimension of 1 / (i + 1), the share of `$` in uniform attention of layer 1."""
+        """The dimension of 1 / (i + 1), the weight of `$` in the uniform attention of layer 1."""
         if self.reciprocal is None:
             self.reciprocal = self.attended(self.sos, 1, None)
         return self.reciprocal
@@ -167,7 +167,7 @@ class _Compiler:
             self.unit(layer, reads, bias, step, {self.dim[name]: 1})
 
     def preactivation(self, e: Expression) -> tuple[dict[int, float], float, bool]:
-        """Return the hidden unit of a Boolean operation: weights, bias, whether Heaviside."""
+        """Return the hidden unit of a Boolean operation: weights, bias, whether it is Heaviside."""
         reads: dict[int, float] = {}
 
         def read(name: str, weight: float) -> None:
@@ -185,10 +185,10 @@ class _Compiler:
                 read(b, 1)
                 read(a, -1)
                 return reads, 0, True
-        raise TypeError(f"{e!r} is no Boolean operation of an MLP.")
+        raise TypeError(f"{e!r} is not a Boolean operation that an MLP can compute.")
 
     def gate(self, name: str) -> tuple[int, int]:
-        """Return where a Boolean stands that is false at `$`, ready to be counted."""
+        """Return the place of a copy of a Boolean that is false at `$`, ready to be counted."""
         if name in self.gates:
             return self.gates[name]
         e = self.operations[name]
@@ -243,7 +243,7 @@ class _Compiler:
         self.unit(layer, gate, bias, False, {self.dim[name]: -1})
 
     def local(self, name: str, a: str, distances: list[int]) -> None:
-        """Count a Boolean at given distances: a head each, a threshold each, then 1 / (i + 1)."""
+        """Count a Boolean at given distances: one head and one threshold each, then 1 / (i + 1)."""
         read, ready = self.gate(a)
         layer = ready // 2 + 1
         self.dim[name], self.bound[name] = self.dimension(), len(distances)
@@ -253,14 +253,14 @@ class _Compiler:
             self.means.setdefault(name, []).append(mean)
             self.unit(layer, {mean: 1}, -0.5, True, {holds: 1})
             reads: dict[int, float] = {self.one: 1, holds: 1}
-            if distance >= 2:  # i >= distance + 1, or the mean is of other positions
+            if distance >= 2:  # needs i >= distance + 1; otherwise the mean is over other positions
                 exists = self.dimension()
                 self.unit(layer, {self.one: -(distance + 2)}, 1, True, {exists: 1})
                 reads[exists] = 1
             self.unit(layer + 1, reads, 1 - len(reads), False, {self.dim[name]: 1})
 
     def after(self, *names: str) -> int:
-        """Return the first layer whose MLP can read all of these."""
+        """Return the first layer whose MLP can read all of these names."""
         return max(1, *(self.time[n] // 2 + 1 for n in names))
 
     def written(self, name: str, *reads: str) -> int:
@@ -324,7 +324,7 @@ class _Compiler:
 
     @functools.cached_property
     def heads(self) -> dict[tuple[int, int | None], list[tuple[int, int]]]:
-        """What each head of a layer copies, the uniform one first, then by distance."""
+        """The copies that each head makes, by layer: the uniform head first, then by distance."""
         order = lambda key: (key[0], -1 if key[1] is None else key[1])
         return {key: self.values[key] for key in sorted(self.values, key=order)}
 
@@ -344,6 +344,6 @@ class _Compiler:
         return found
 
     def number(self, dim: int) -> int:
-        """Return which head of its layer writes a dimension."""
+        """Return the number, within its layer, of the head that writes a dimension."""
         key = next(k for k, copies in self.heads.items() if dim in [w for _, w in copies])
         return [k for k in self.heads if k[0] == key[0]].index(key) + 1

@@ -1,4 +1,4 @@
-"""The values of a program over many strings at once, in JAX."""
+"""The values of a program on a batch of strings, in JAX."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -17,18 +17,18 @@ def evaluate(
 ) -> dict[str, Bool[Array, "*batch positions"] | Int32[Array, "*batch positions"]]:
     """Return the values of definitions at every position of many strings.
 
-    **Arguments:** `x`: symbols by their place in the alphabet, integers (..., n); -1 is no symbol,
-    and strings of other lengths are padded on the right with it. `names`: of the definitions
-    wanted, all of them by default.
+    **Arguments:** `x`: symbols as indices into the alphabet, integers (..., n); -1 stands for no
+    symbol, and shorter strings are padded with it on the right. `names`: the definitions wanted,
+    all of them by default.
 
     **Returns:** an array (..., n + 1), bool or int32, for each name. Entry 0 of the last axis is
     the position before the string. Works under `jit` and `vmap`.
 
-    **Raises:** `ValueError` for a name that is not defined, other symbols, or a program whose
-    counts could pass 2^31 on strings of this length.
+    **Raises:** `ValueError` for an undefined name, an index outside the alphabet, or a program
+    whose counts could exceed 2^31 on strings of this length.
     """
     instance("program", program, Program, "a Program")
-    what = "None, or names of definitions in a list"
+    what = "None or a list of names of definitions"
     instance("names", names, (type(None), tuple, list, Mapping, Set), what)
     wanted = tuple(program.kinds if names is None else names)
     known = program.core.kinds

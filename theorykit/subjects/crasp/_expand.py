@@ -30,7 +30,7 @@ from theorykit.subjects.crasp._syntax import (
 def expand(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
     """Return a program's definitions in core operations, each over the names of earlier ones.
 
-    Inner expressions get the name of their definition and a number; equal ones are written once.
+    Inner expressions are named after their definition, with a number; equal ones are written once.
     """
     writer = _Writer({d.name for d in definitions})
     for d in definitions:
@@ -116,10 +116,10 @@ class _Writer:
                 return self.repeated(value, (yield self.count(Integer(1))))
             case Times(factor, inner):
                 return self.repeated(factor, (yield self.count(inner)))
-        raise TypeError(f"{e!r} is no expression of C-RASP.")
+        raise TypeError(f"{e!r} is not an expression of C-RASP.")
 
     def repeated(self, factor: int, unit: CountRef) -> Count:
-        """Return a count a number of times, by doubling, from the factor's first bit on."""
+        """Return a multiple of a count by doubling, from the leading bit of the factor on."""
         named = lambda core: CountRef(self.name(core))
         if factor < 0:
             return Subtract(named(self.repeated(0, unit)), named(self.repeated(-factor, unit)))
@@ -133,7 +133,7 @@ class _Writer:
 
 
 def _key(core: Expression) -> tuple:
-    """Return what tells a core operation from others: its type and fields, parts by their names."""
+    """Return a key that identifies a core operation: its type and fields, with parts by name."""
     fields = (v.name if isinstance(v, BooleanRef | CountRef) else v for v in vars(core).values())
     return type(core), *fields
 

@@ -1,4 +1,4 @@
-"""Definition 8 read aloud, in plain Python: what everything else is tested against."""
+"""Definition 8 in plain Python, the oracle for all other evaluators."""
 
 import itertools
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def interpret(program: Program, string: Sequence[str]) -> Values:
     """Return the value of every core operation at every position of a string.
 
     Entry i of a list is the value at position i; positions count from 1. Entry 0 is the position
-    before the string, where no symbol is and nothing was counted: it decides the empty string.
+    before the string, which holds no symbol and has counted nothing; it decides the empty string.
 
     **Raises:** `ValueError` for a symbol outside the alphabet.
     """
@@ -54,14 +54,14 @@ def interpret(program: Program, string: Sequence[str]) -> Values:
 
 
 def interpreted(program: Program, string: Sequence[str]) -> bool:
-    """Return whether a string is accepted, by the interpreter."""
+    """Return whether the interpreter accepts a string."""
     return bool(interpret(program, string)[program.output][-1])
 
 
 def _values(e: Expression, string: Sequence[str], values: dict[str, list[int]]) -> list[int]:
     """Return the values of one core operation at all positions, from those of earlier operations.
 
-    A counting is added up as it goes, so that time grows with the string and not with its square.
+    Counts are accumulated, so time is linear in the length of the string, not quadratic.
     """
     places = range(len(string) + 1)
     match e:
@@ -89,4 +89,4 @@ def _values(e: Expression, string: Sequence[str], values: dict[str, list[int]]) 
             return [v + w for v, w in zip(values[a], values[b], strict=True)]
         case Subtract(CountRef(a), CountRef(b)):
             return [v - w for v, w in zip(values[a], values[b], strict=True)]
-    raise TypeError(f"{e!r} is no core operation.")
+    raise TypeError(f"{e!r} is not a core operation.")

@@ -1,4 +1,4 @@
-"""The programs that ship, as text files that a reader can open: `crasp/programs/*.crasp`."""
+"""The shipped programs, readable text files in `crasp/programs/*.crasp`."""
 
 import importlib.resources
 from pathlib import Path
@@ -10,12 +10,12 @@ from theorykit.subjects.crasp._syntax import ProgramError
 
 
 def library() -> list[str]:
-    """Return the names of the programs that ship."""
+    """Return the names of the shipped programs."""
     return sorted(f.name.removesuffix(".crasp") for f in _folder().iterdir() if _is_program(f.name))
 
 
 def load(name: str | Path) -> Program:
-    """Return a program by the name under which it ships, or from a file of your own (a path).
+    """Return a shipped program by its name, or a program from a file of your own (a path).
 
     **Raises:** `ValueError` for an unknown name; `ProgramError` with the place in the file.
     """
@@ -25,12 +25,14 @@ def load(name: str | Path) -> Program:
 
 
 def source(name: str) -> str:
-    """Return the text of a program that ships, with its comments.
+    """Return the text of a shipped program, with its comments.
 
     **Raises:** `ValueError` for an unknown name.
     """
     if not isinstance(name, str) or name not in library():
-        raise ValueError(f"no program {shown(name)} ships; there are {', '.join(library())}.")
+        raise ValueError(
+            f"there is no shipped program {shown(name)}; there are {', '.join(library())}."
+        )
     return (_folder() / f"{name}.crasp").read_text(encoding="utf-8")
 
 

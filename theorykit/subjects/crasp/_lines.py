@@ -1,7 +1,7 @@
-"""Piecewise linear functions on 0, 1, 2, ..., exact, and closed under what programs do to them.
+"""Exact piecewise linear functions on 0, 1, 2, ..., closed under the operations of programs.
 
-A function is a tuple of pieces (start, value at the start, slope); the first starts at 0, the last
-goes on for ever. Booleans are functions with values 0 and 1.
+A function is a tuple of pieces (start, value at the start, slope); the first starts at 0 and the
+last goes on for ever. Booleans are functions with values 0 and 1.
 """
 
 import functools
@@ -11,7 +11,7 @@ Line = tuple[tuple[int, int, int], ...]
 
 
 def constant(value: int) -> Line:
-    """Return the function that is this value everywhere."""
+    """Return the constant function with this value."""
     return ((0, int(value), 0),)
 
 
@@ -22,7 +22,7 @@ def at(f: Line, n: int) -> int:
 
 
 def joined(pieces: Sequence[tuple[int, int, int]]) -> Line:
-    """Return a function of pieces, each of which that goes on like the one before left out."""
+    """Return the function with these pieces, merging a piece that continues the one before it."""
     found: list[tuple[int, int, int]] = []
     for start, value, slope in pieces:
         if found:
@@ -34,7 +34,7 @@ def joined(pieces: Sequence[tuple[int, int, int]]) -> Line:
 
 
 def _common(*functions: Line) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield the start of every common piece, with values and slopes of all functions there."""
+    """Yield the start of every common piece, with the values and slopes of all functions there."""
     starts = sorted({p[0] for f in functions for p in f})
     places = [0] * len(functions)
     for start in starts:
@@ -84,7 +84,7 @@ def at_least_zero(f: Line) -> Line:
 
 @functools.lru_cache(2**14)
 def total(f: Line) -> Line:
-    """Return the sum of f over 0, ..., n - 1, for a function f that is piecewise constant."""
+    """Return the sum of f over 0, ..., n - 1 as a function of n, for a piecewise constant f."""
     pieces, so_far = [], 0
     for k, (start, value, _) in enumerate(f):
         pieces.append((start, so_far, value))
@@ -94,6 +94,6 @@ def total(f: Line) -> Line:
 
 
 def delayed(f: Line, first: Sequence[int]) -> Line:
-    """Return the function whose first values are given, and which goes on with f from f(0)."""
+    """Return the function that takes the given first values and then f(0), f(1), ..."""
     later = [(start + len(first), value, slope) for start, value, slope in f]
     return joined([*((n, value, 0) for n, value in enumerate(first)), *later])

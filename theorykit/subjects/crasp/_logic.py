@@ -1,8 +1,8 @@
 """Two-variable majority logic (Definition 30), and programs as its formulas (Proposition 31).
 
 Formulas are values; the two variables are `"x"` and `"y"`. Where the printed translation fails
-(`proofs_numeric/limit/logic.py`), this one differs: what a majority counts is kept to j <= i, the
-first position is the one without another before it, and a shift alternates the two variables.
+(`proofs_numeric/limit/logic.py`), this one differs: a majority counts positions j <= i only, the
+first position is the one that has no other before it, and a shift alternates the two variables.
 """
 
 import dataclasses
@@ -78,7 +78,7 @@ class No:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class All:
-    """The conjunction of any number; of none it is true."""
+    """The conjunction of any number of formulas; the empty one is true."""
 
     parts: tuple["Formula", ...]
 
@@ -93,7 +93,7 @@ class Exist:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Maj:
-    """Of all positions v and all parts, more hold than do not."""
+    """Over all positions v and all parts, more than half hold."""
 
     v: str
     parts: tuple["Formula", ...]
@@ -111,7 +111,7 @@ def some(*parts: Formula) -> Formula:
 
 
 def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
-    """Return where a formula holds, x down and y across."""
+    """Return where a formula holds, with x along rows and y along columns."""
     n = len(word)
     place = np.arange(1, n + 1)
     at = {"x": place[:, None], "y": place[None, :]}
@@ -150,7 +150,7 @@ def satisfies(word: Sequence[str], formula: Formula) -> Bool[np.ndarray, "n n"]:
                 each = yield values(parts)
                 signs = [(2 * p.astype(int) - 1).sum(axis, keepdims=True) for p in each]
                 return np.asarray(functools.reduce(np.add, signs, np.array(0)) > 0)
-        raise ValueError(f"a formula of two-variable majority logic is asked for, got {shown(f)}.")
+        raise ValueError(f"expected a formula of two-variable majority logic, got {shown(f)}.")
         yield
 
     return deep(value(formula))
@@ -174,8 +174,8 @@ def models(word: Sequence[str], formula: Formula) -> bool:
 def formula(program: Program) -> Formula:
     """Return a sentence that a nonempty word satisfies if and only if the program accepts it.
 
-    **Raises:** `ValueError` for a program whose sentence is too long: constants are written as so
-    many parts, distances as so many steps, and n local positions as 2^n cases.
+    **Raises:** `ValueError` for a program whose sentence is too long: a constant c takes c parts, a
+    distance d takes d steps, and n local positions take 2^n cases.
     """
     instance("program", program, Program, "a Program")
     affordable("the sentence of this program", _parts(program), MOST, "parts")
@@ -184,13 +184,13 @@ def formula(program: Program) -> Formula:
 
 
 MOST = 10**6
-"""Parts of a sentence, at most."""
+"""The most parts of a sentence."""
 
 
 def _parts(program: Program) -> int:
-    """Return about how many parts the sentence has."""
+    """Return the approximate number of parts of the sentence."""
     cases: dict[str, int] = {}
-    largest: dict[str, int] = {}  # how often what is counted is written, or 1, at most
+    largest: dict[str, int] = {}  # bounds how often a counted Boolean is written, or 1
     total = 0
     for d in program.core.definitions:
         match d.expression:
@@ -215,7 +215,7 @@ def _parts(program: Program) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Case:
-    """A count where a guard holds: integer multiples of countings, and a constant."""
+    """A count where a guard holds: an integer combination of countings, plus a constant."""
 
     guard: Formula
     counts: tuple[tuple[str, int], ...]
@@ -251,15 +251,15 @@ class _Translator:
                 for p, q in itertools.product(left, right):
                     either.append(All((p.guard, q.guard, (yield self.positive(p, q, v)))))
                 return some(*either)
-        raise TypeError(f"{name} is no Boolean operation.")
+        raise TypeError(f"{name} is not a Boolean operation.")
 
     def positive(self, p: _Case, q: _Case, v: str) -> Deep[Formula]:
-        """Return q - p + 1 > 0, a majority over multiples of what is counted."""
+        """Return q - p + 1 > 0 as a majority over multiples of the counted Booleans."""
         total = dict(q.counts)
         for name, times in p.counts:
             total[name] = total.get(name, 0) - times
         w = OTHER[v]
-        first = No(Exist(v, Less(v, w)))  # w is the first position: it is counted once
+        first = No(Exist(v, Less(v, w)))  # w is the first position, so it is counted once
         counted: list[tuple[Formula, int]] = [(first, q.constant - p.constant + 1)]
         for name, times in total.items():
             body = self.operations[name].parts[0].name  # type: ignore[attr-defined]
@@ -272,7 +272,7 @@ class _Translator:
         return Maj(w, tuple(parts))
 
     def cases(self, name: str, v: str) -> Deep[list[_Case]]:
-        """Return a count as cases: which branches are taken, which local positions count."""
+        """Return a count as cases, by the branches taken and the local positions that count."""
         match self.operations[name]:
             case Integer():
                 return [_Case(TRUE, (), 1)]
@@ -297,10 +297,10 @@ class _Translator:
                 sign = 1 if isinstance(e, Add) else -1
                 left, right = (yield self.cases(a, v)), (yield self.cases(b, v))
                 return [_joined(p, q, sign) for p in left for q in right]
-        raise TypeError(f"{name} is no count operation.")
+        raise TypeError(f"{name} is not a count operation.")
 
     def shifted(self, name: str, distance: int, v: str) -> Deep[Formula]:
-        """Return whether there is a position `distance` before v, and the Boolean holds there."""
+        """Return whether a position `distance` before v exists and the Boolean holds there."""
         if distance == 0:
             return (yield self.boolean(name, v))
         w = OTHER[v]

@@ -1,7 +1,7 @@
-"""Text to programs. `docs/limit.md` has the grammar; every error says where and what was expected.
+"""Text to programs. `docs/limit.md` has the grammar; every error says where, and what was expected.
 
-Whoever reads a listing of the paper can write this syntax: `#[j <= i] Q_a(j)`, `P(i) ? 1 : 0`,
-`C(i) >= 1`; the paper's signs are read as well as their names in letters.
+The syntax follows the listings of the paper: `#[j <= i] Q_a(j)`, `P(i) ? 1 : 0`, `C(i) >= 1`; both
+the paper's signs and their names in letters are accepted.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ from theorykit.subjects.crasp._syntax import (
 SIGNS = {"≤": "<=", "≥": ">=", "≠": "!=", "¬": "not", "∧": "and", "∨": "or"}
 SIGNS |= {"⊤": "true", "⊥": "false", "∃": "exists", "≡": "=", "∈": "in"}
 DIGITS = 1000
-"""A longer integer is refused."""
+"""The most digits of an integer."""
 
 WORDS = {"not", "and", "or", "exists", "true", "false", "in", "alphabet"}
 
@@ -51,7 +51,7 @@ _TOKEN = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Token:
-    """A piece of text: its kind, its text in letters, and its place, from 1."""
+    """A token: its kind, its text in letters, and its line and column, from 1."""
 
     kind: str
     text: str
@@ -72,7 +72,7 @@ def tokens(text: str) -> list[Token]:
         column = place - start + 1
         match = _TOKEN.match(text, place)
         if match is None:
-            raise ProgramError(f"{text[place]!r} starts no word or sign.", line, column)
+            raise ProgramError(f"{text[place]!r} does not start a word or a sign.", line, column)
         kind, piece = match.lastgroup or "", match.group()
         if kind == "newline":
             if found and found[-1].kind != "newline":
@@ -88,10 +88,10 @@ def tokens(text: str) -> list[Token]:
 
 
 def parse(text: str) -> Program:
-    """Return the program that a text spells.
+    """Parse a program.
 
-    **Raises:** `ProgramError` with line, column, what was expected and what is there; `ValueError`
-    for what is no text.
+    **Raises:** `ProgramError` with the line, the column, what was expected and what was found;
+    `ValueError` for anything but text.
     """
     if not isinstance(text, str):
         raise ValueError(f"a program is text, got {shown(text)}.")
@@ -100,7 +100,7 @@ def parse(text: str) -> Program:
         return parser.program()
     except RecursionError:
         raise parser.error(
-            "expressions nest too deep around here; give some of them names, in lines of their own."
+            "expressions nest too deeply here; give some of them names, on lines of their own."
         ) from None
 
 
@@ -108,7 +108,7 @@ E = TypeVar("E", Boolean, Count)
 
 
 class _Parser:
-    """Recursive descent; a method a rule, loosest binding first."""
+    """Recursive descent; one method per rule, loosest binding first."""
 
     def __init__(self, tokens: list[Token]):
         self.tokens, self.at = tokens, 0
@@ -130,7 +130,7 @@ class _Parser:
         return self.error(f"expected {what}, found {self.next}.")
 
     def take(self, *texts: str) -> Token | None:
-        """Return the next token and step over it, if it is one of these."""
+        """Return and consume the next token, if it is one of these."""
         token = self.next
         if token.kind in ("quoted", "end") or token.text not in texts:
             return None
@@ -138,14 +138,14 @@ class _Parser:
         return token
 
     def need(self, text: str, what: str = "") -> Token:
-        """Step over a token that must be there."""
+        """Consume a required token."""
         token = self.take(text)
         if token is None:
             raise self.expected(what or ("the end of the line" if text == "\n" else f"`{text}`"))
         return token
 
     def kind(self, kind: str, what: str) -> Token:
-        """Step over a token of a kind that must be there."""
+        """Consume a required token of a given kind."""
         token = self.next
         if token.kind != kind or (kind == "word" and token.text in WORDS):
             raise self.expected(what)
@@ -184,7 +184,7 @@ class _Parser:
     def definition(self) -> Definition:
         name = self.next
         if name.kind == "symbol" and _unquote(name.text[2:]) not in self.symbols:
-            self.at += 1  # Q_ab, where ab is no symbol, is a name like any other
+            self.at += 1  # Q_ab is an ordinary name if ab is not a symbol
         else:
             self.kind("word", "the name of a definition")
         if name.text in self.kinds:
@@ -257,13 +257,13 @@ class _Parser:
         )
 
     def multiplied(self, found: Expression) -> Expression:
-        """Return an expression that no `*` follows, for factors stand in front."""
+        """Return an expression, checking that no `*` follows it, since factors come first."""
         if self.next.text != "*" or self.next.kind == "quoted" or not isinstance(found, Count):
             return found
         factor = self.tokens[self.at + 1]
         number = factor.text if factor.kind == "integer" else "2"
         what = f"{found.name}(...)" if isinstance(found, CountRef) else "#[...] ..."
-        raise self.error(f"a factor stands in front of a count: `{number} * {what}`.")
+        raise self.error(f"a factor comes before its count: `{number} * {what}`.")
 
     def atom(self, scope: tuple[str, ...]) -> Expression:
         token = self.next
@@ -297,7 +297,7 @@ class _Parser:
         raise self.expected("an expression")
 
     def position(self, scope: tuple[str, ...]) -> None:
-        """Step over `(i)`, or over `i` alone."""
+        """Consume `(i)`, or `i` alone."""
         parenthesis = self.take("(")
         token = self.kind("word", f"the position `{scope[-1]}`")
         if token.text != scope[-1]:
@@ -342,10 +342,10 @@ class _Parser:
         self.need("[")
         inner = self.kind("word", "a new position variable such as `j`")
         if inner.text in scope:
-            raise self.error(f"`{inner.text}` is a position already; take another.", inner)
+            raise self.error(f"`{inner.text}` is already a position variable; use another.", inner)
         relation = self.take("<=", "<")
         if relation is None:
-            raise self.expected("`<=` or `<`, for programs look to the left only")
+            raise self.expected("`<=` or `<`, since programs look to the left only")
         if self.take(scope[-1]) is None:
             raise self.expected(f"the position `{scope[-1]}`")
         offsets = self.local(inner.text, scope[-1]) if self.take(",") else None
@@ -373,11 +373,11 @@ class _Parser:
     def sort(
         self, found: Expression, sort: type[E], start: Token, scope: tuple[str, ...] = ()
     ) -> E:
-        """Return an expression of the right sort, or say where another one starts."""
+        """Return an expression of the right sort, or say where one of another sort starts."""
         if isinstance(found, sort):
             return found
         want, got = ("a Boolean", "a count") if sort is Boolean else ("a count", "a Boolean")
-        reach = "; `#[...]` takes all that follows, unless it stands in parentheses"
+        reach = "; `#[...]` extends as far as possible unless it is in parentheses"
         more = reach if sort is Count and len(scope) > 1 else ""
         raise self.error(f"expected {want}, found {got} that starts with {start}{more}.", start)
 

@@ -1,4 +1,4 @@
-"""Programs to text that parses back to the same program."""
+"""Programs to text, which parses back to the same program."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from theorykit.subjects.crasp._syntax import (
 
 POSITIONS = ("i", "j", "k", "l", "m", "n")
 OPEN, OR, AND, NOT, COMPARE, SUM, TERM, ATOM = range(8)
-"""How tightly an expression binds; an open one takes all that follows."""
+"""How tightly an expression binds; an open one extends as far as possible."""
 
 
 def show(alphabet: Sequence[str], definitions: Sequence[Definition]) -> str:
@@ -40,12 +40,12 @@ def show(alphabet: Sequence[str], definitions: Sequence[Definition]) -> str:
 
 
 def expression(e: Expression, depth: int = 0) -> str:
-    """Return an expression as text, at a nesting depth of positions."""
+    """Return an expression as text; `depth` is how many position variables enclose it."""
     return deep(_written(e, depth))[0]
 
 
 def _written(e: Expression, depth: int) -> Deep[tuple[str, int]]:
-    """Return the text and how tightly it binds."""
+    """Return the text and its binding strength."""
     here = _variable(depth)
 
     def inside(part: Expression, level: int) -> Deep[str]:
@@ -84,11 +84,11 @@ def _written(e: Expression, depth: int) -> Deep[tuple[str, int]]:
             return (yield _counted("exists", e.counting(), depth)), OPEN
         case Counting():
             return (yield _counted("#", e, depth)), OPEN
-    raise TypeError(f"{e!r} is no expression of C-RASP.")
+    raise TypeError(f"{e!r} is not an expression of C-RASP.")
 
 
 def _counted(sign: str, e: Counting, depth: int) -> Deep[str]:
-    """Return a counting, whose body is all that follows."""
+    """Return a counting; its body extends as far as possible."""
     outer, inner = _variable(depth), _variable(depth + 1)
     mask = f"{inner} {'<' if e.strict else '<='} {outer}"
     if e.offsets is not None:
@@ -110,7 +110,7 @@ def _variable(depth: int) -> str:
 
 
 def _bare(symbol: str) -> str:
-    """Return a symbol, in quotes where it is not a plain word."""
+    """Return a symbol, quoted unless it is a plain word."""
     if re.fullmatch(r"[A-Za-z0-9]\w*", symbol, re.ASCII):
         return symbol
     quoted = symbol.replace("\\", "\\\\").replace('"', '\\"')

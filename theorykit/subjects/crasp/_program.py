@@ -1,4 +1,4 @@
-"""Programs of C-RASP: definitions in order over an alphabet."""
+"""C-RASP programs: an alphabet and a sequence of definitions."""
 
 import dataclasses
 import functools
@@ -25,10 +25,10 @@ from theorykit.subjects.crasp._syntax import (
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A C-RASP[periodic, local] program: definitions in order over an alphabet.
+    """A C-RASP[periodic, local] program: an alphabet and a sequence of definitions.
 
-    The last Boolean definition, at the last position, decides acceptance. Programs are values:
-    equal if written the same, hashable, printed by `str` as text that parses back.
+    The last Boolean definition, read at the last position, decides acceptance. Programs are values:
+    they are equal if written alike, hashable, and `str` prints text that parses back.
 
     **Raises:** `ProgramError` for a name used twice or before it is defined, a symbol outside the
     alphabet, or a program without a Boolean definition.
@@ -40,7 +40,7 @@ class Program:
     def __post_init__(self):
         for what in ("alphabet", "definitions"):
             if not isinstance(given := getattr(self, what), Iterable):
-                raise ProgramError(f"the {what} of a program are several, not {shown(given)}.")
+                raise ProgramError(f"the {what} of a program are a sequence, not {shown(given)}.")
             object.__setattr__(self, what, tuple(given))
         named = all(isinstance(s, str) and s for s in self.alphabet)
         if not named or len(set(self.alphabet)) < len(self.alphabet):
@@ -55,7 +55,7 @@ class Program:
             if not isinstance(d.expression, Expression):
                 raise ProgramError(
                     f"{d.name} is defined by an expression, not by {shown(d.expression)}; equality "
-                    "of counts is A.equals(B)."
+                    "of counts is written A.equals(B)."
                 )
             for node in walk(d.expression):
                 self._check(d.name, node, known, symbols)
@@ -81,7 +81,7 @@ class Program:
 
     @functools.cached_property
     def kinds(self) -> dict[str, Kind]:
-        """Whether each definition is a Boolean or a count."""
+        """The kind of each definition: Boolean or count."""
         return {d.name: d.expression.kind for d in self.definitions}
 
     @functools.cached_property
@@ -105,7 +105,7 @@ class Program:
         return Program(self.alphabet, expand(self.definitions))
 
     def encode(self, string: Iterable[str]) -> list[int]:
-        """Return the place in the alphabet of each symbol of a string.
+        """Return each symbol of a string as an index into the alphabet.
 
         **Raises:** `ValueError` for a symbol outside the alphabet.
         """
@@ -114,13 +114,13 @@ class Program:
     def accepts(self, strings: Any) -> Any:
         """Return whether each string is accepted: `evaluate` at its last position.
 
-        Time grows with all symbols together, be they in one string or in many.
+        Time is linear in the total number of symbols, whether in one string or in many.
 
-        **Arguments:** `strings`: one string, which is text or a tuple of symbols (a bool comes
-        back), or a list of strings (an array of bools comes back).
+        **Arguments:** `strings`: one string, as text or a tuple of symbols (returns a bool), or a
+        list of strings (returns an array of bools).
 
         **Raises:** `ValueError` for anything else, a symbol outside the alphabet, or a program
-        whose counts could pass 2^31 on strings of this length.
+        whose counts could exceed 2^31 on strings of this length.
         """
         if isinstance(strings, str | tuple):
             return bool(self.accepts([strings])[0])
@@ -136,7 +136,7 @@ class Program:
 def program(alphabet: Sequence[str], /, **definitions: Expression) -> Program:
     """Return a program from named expressions; the last Boolean one decides acceptance.
 
-    Expressions may hold each other as Python values, or be named through `BooleanRef("name")` and
-    `CountRef("name")`.
+    Expressions may contain each other as Python values, or refer to each other by
+    `BooleanRef("name")` and `CountRef("name")`.
     """
     return Program(alphabet, tuple(Definition(n, e) for n, e in definitions.items()))

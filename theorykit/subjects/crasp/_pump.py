@@ -1,8 +1,8 @@
-"""What a program says of x u^n z, for all n at once and exactly.
+"""The verdicts of a program on x u^n z, exactly and for all n at once.
 
-The argument is Lemma 37's, for a word in place of one letter: along n every count is piecewise
-linear and every Boolean piecewise constant, as long as periodic relations do not see n, that is,
-as long as |u| is a multiple of all moduli.
+The argument is that of Lemma 37 with a word in place of one letter: as functions of n, every count
+is piecewise linear and every Boolean piecewise constant, provided that |u| is a multiple of all
+moduli, so that periodic relations do not see n.
 """
 
 import dataclasses
@@ -31,15 +31,15 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 MOST_LETTERS = 10**7
-"""Operations times letters of x u z, at most."""
+"""The most operations times letters of x u z."""
 
 MOST_PIECES = 3 * 10**6
-"""Pieces of all piecewise linear functions together, at most: seconds."""
+"""The most pieces in all piecewise linear functions together: seconds."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Pumped:
-    """The verdict on x u^n z as a function of n: it changes at `changes` and nowhere else.
+    """The verdict on x u^n z as a function of n; it changes exactly at `changes`.
 
     **Fields:** `first`, the verdict at n = 0; `changes`, increasing.
     """
@@ -49,11 +49,11 @@ class Pumped:
 
     @property
     def threshold(self) -> int:
-        """The smallest n from which on the verdict is constant."""
+        """The smallest n from which the verdict is constant."""
         return self.changes[-1] if self.changes else 0
 
     def __call__(self, n: int) -> bool:
-        """Return the verdict at n, a whole number of at least 0."""
+        """Return the verdict at an integer n >= 0."""
         n = whole("n", n, 0)
         return self.first ^ (sum(c <= n for c in self.changes) % 2 == 1)
 
@@ -69,8 +69,8 @@ def pump(
 ) -> Pumped:
     """Return the verdicts of a program on x u^n z, for n = 0, 1, 2, ...
 
-    **Raises:** `ValueError` for an empty u, or one whose length is no multiple of the moduli of
-    the program's periodic relations: then the verdict may change for ever.
+    **Raises:** `ValueError` for an empty u, or one whose length is not a multiple of the moduli of
+    the program's periodic relations, for which the verdict may change for ever.
     """
     instance("program", program, Program, "a Program")
     words = [tuple(instance("a word", w, Sequence, "text or symbols")) for w in (u, x, z)]
@@ -85,9 +85,9 @@ def period(program: Program) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Values:
-    """One operation: on x a number a position, on u a function of the cycle, on z of n.
+    """One operation: one number per position of x, functions of the cycle on u and of n on z.
 
-    `before` starts at position 0; `cycle` and `after` have an entry a letter.
+    `before` starts at position 0; `cycle` and `after` have one entry per letter.
     """
 
     before: list[int]
@@ -101,7 +101,7 @@ class _Pump:
             program.encode(part)
         if not u or len(u) % period(program):
             raise ValueError(
-                f"u has a length that is a multiple of {period(program)}, the common modulus of "
+                f"the length of u is a multiple of {period(program)}, the common modulus of "
                 f"the program, not {len(u)}."
             )
         letters = len(u) + len(x) + len(z)
@@ -158,7 +158,7 @@ class _Pump:
                 return self.counted(value(a))
             case Counting(BooleanRef(a), offsets):
                 return self.local(value(a), sorted(offsets or ()))
-        raise TypeError(f"{e!r} is no core operation.")
+        raise TypeError(f"{e!r} is not a core operation.")
 
     def pointwise(self, f, *args: _Values) -> _Values:
         alone = lambda *v: f(*map(lines.constant, v))[0][1]
@@ -191,9 +191,9 @@ class _Pump:
         return _Values(before, cycle, after)
 
     def back(self, a: _Values, k: int) -> Line:
-        """Return the value k < 0 letters from the start of cycle t (or of z), as a function of t.
+        """Return the value k < 0 letters from the start of cycle t (or of z) as a function of t.
 
-        That is in cycle t - 1 or before, or, for the first t, in x; nothing is before x.
+        That is in cycle t - 1 or earlier or, for small t, in x; before x there is nothing.
         """
         cycles, letter = divmod(k, len(self.u))
         early = []

@@ -1,4 +1,4 @@
-"""Random programs, for tests of everything that takes one."""
+"""Random programs, for tests."""
 
 from collections.abc import Sequence
 
@@ -35,13 +35,13 @@ def random_program(
     farthest: int = 3,
     largest: int = 3,
 ) -> Program:
-    """Return a program of random definitions, the last one Boolean.
+    """Return a program with random definitions; the last one is Boolean.
 
     **Arguments:** `lines`: the number of definitions; `periodic`, `local`: which positional
-    relations may occur; `farthest`: bounds local distances and, with one more, moduli;
-    `largest`: bounds constants and factors.
+    relations may occur; `farthest`: bounds local distances, and moduli by one more; `largest`:
+    bounds constants and factors.
 
-    **Raises:** `ValueError` for no symbol, or numbers below 1 (`largest`: below 0).
+    **Raises:** `ValueError` for an empty alphabet, or numbers below 1 (`largest`: below 0).
     """
     rng, alphabet = as_rng(rng), as_alphabet(alphabet)
     farthest, largest = whole("farthest", farthest, 1, 10**6), whole("largest", largest, 0, 10**9)
@@ -73,7 +73,7 @@ class _Maker:
         return choices[int(self.rng.integers(len(choices)))]
 
     def boolean(self, depth: int) -> Boolean:
-        """Return a Boolean; earlier definitions are preferred, so that programs get deep."""
+        """Return a Boolean, preferring earlier definitions so that programs get deep."""
         if self.names["Boolean"] and self.chance(0.3):
             return BooleanRef(self.one_of(self.names["Boolean"]))
         if depth == 0 or self.chance(0.15):

@@ -1,4 +1,4 @@
-"""Strings on which a program is wrong, found the way the inexpressibility proofs go."""
+"""Counterexamples to programs, built by following the inexpressibility proofs."""
 
 import dataclasses
 import itertools
@@ -15,15 +15,15 @@ from theorykit.subjects.crasp._unpad import pad, padding
 String = tuple[str, ...]
 
 MOST_TRIED = 10**8
-"""Symbols of all strings together that a search looks at, at most."""
+"""The most symbols in all strings of a search together."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Language:
-    """A language that no program of a class recognises (Lemma 11).
+    """A language that no program of some class recognises (Lemma 11).
 
     **Fields:** `name`; `alphabet`: the symbols that a program must have; `contains`: the acceptor;
-    `refute`: from a program to a string on which it is wrong.
+    `refute`: maps a program to a string on which it is wrong.
     """
 
     name: str
@@ -34,13 +34,13 @@ class Language:
 
 @dataclasses.dataclass(frozen=True)
 class Counterexample:
-    """A string on which a program is wrong: `accepted` by it, though it should be the opposite."""
+    """A string on which a program is wrong; `accepted` is the program's verdict."""
 
     string: String
     accepted: bool
 
     def __str__(self) -> str:
-        """Return the string and who accepts it."""
+        """Return the string, the verdict and the truth."""
         apart = " " if any(len(s) > 1 for s in self.string) else ""
         shown = apart.join(self.string) or "the empty string"
         sides = "the program accepts" if self.accepted else "the program rejects"
@@ -59,16 +59,16 @@ def refute(
     """Return a string on which a program for a language is wrong, or None if none was found.
 
     `"parity"` (an even number of a), `"aa*"` or `"(aa)*"`, and `"be*"` or `"Sigma* b e*"` are
-    refuted as the paper proves that they have no program (Lemmas 41, 38 and 36), and always: PARITY
-    and Sigma* b e* by any program, (aa)* by one without positional relations. Any other language is
-    given by its acceptor, a function or a program, and strings are tried: all short ones, random
-    ones, and repeated words.
+    refuted along the paper's proofs that they have no program (Lemmas 41, 38 and 36), and always:
+    PARITY and Sigma* b e* for any program, (aa)* for one without positional relations. Any other
+    language is given by its acceptor, a function or a program, and strings are tried: all short
+    ones, random ones, and repeated words.
 
-    **Arguments:** `tries`: how many strings for an acceptor; `longest`: bounds their length;
-    `seed`: of the random ones.
+    **Arguments:** `tries`: the number of strings tried with an acceptor; `longest`: bounds their
+    length; `seed`: for the random ones.
 
     **Raises:** `ValueError` for an unknown name, or a program that lacks a symbol of the language
-    or, for (aa)*, uses positional relations; for one whose distances, moduli or changes of mind
+    or, for (aa)*, uses positional relations; for one whose distances, moduli or changes of verdict
     take too long; for an acceptor that fails on a string.
     """
     instance("program", program, Program, "a Program")
@@ -85,7 +85,9 @@ def refute(
     string = known.refute(program)
     accepted = program.accepts(string)
     if accepted == known.contains(string):
-        raise AssertionError(f"the program is right on the string found for {language}: a bug.")
+        raise AssertionError(
+            f"the program is right on the string found for {language}; this is a bug."
+        )
     return Counterexample(string, accepted)
 
 
@@ -108,15 +110,15 @@ def is_be_star(string: Sequence[str]) -> bool:
 
 
 def _parity(program: Program) -> String:
-    """Lemma 41: of h(a)^n and h(a)^(n + 1), n large, a program accepts both or none."""
+    """Lemma 41: for large n, a program accepts both h(a)^n and h(a)^(n + 1), or neither."""
     block = pad("a", padding(program), "b")
     n = pump(program, block).mistake(lambda n: n % 2 == 0)
-    assert n is not None  # the verdict is constant from a threshold on, the truth is not
+    assert n is not None  # the verdict is eventually constant, the truth is not
     return block * n
 
 
 def _aa_star(program: Program) -> String:
-    """Lemma 38: of a^n and a^(n + 1), n large, a program accepts both or none."""
+    """Lemma 38: for large n, a program accepts both a^n and a^(n + 1), or neither."""
     if program.periodic or program.local:
         raise ValueError(
             "(aa)* is refuted for programs without positional relations; with them there is one."
@@ -127,13 +129,14 @@ def _aa_star(program: Program) -> String:
 
 
 def _be_star(program: Program) -> String:
-    """No program tells u^n h(be) from u^n h(ae) for all n, if u = h(v) and v is generic.
+    """No program tells u^n h(be) from u^n h(ae) for all n if u = h(v) and v is generic.
 
-    The paper goes through Lemma 36 to a theorem of Krebs that is not constructive. Directly: with
-    all words padded, local relations see only e, and periodic ones only the place in a block. So
-    by induction a Boolean in the last blocks is a function of that place and of its block's
-    symbol, once n is large: a comparison there is the sign of g . (n v) plus bounded terms, for
-    an integer vector g of the program, and of no other if v is orthogonal to none of them.
+    The paper uses Lemma 36 and a theorem of Krebs that is not constructive. Here is a direct
+    argument. With all words padded, local relations see only e, and periodic ones only the place in
+    a block. By induction, for large n, a Boolean in the last blocks is a function of that place and
+    of its block's symbol: a comparison there has the sign of g . (n v) plus bounded terms, for an
+    integer vector g of the program, and if v is orthogonal to none of these vectors, the first term
+    decides.
     """
     s = padding(program)
     h = lambda w: pad(w, s, "e")
@@ -143,7 +146,7 @@ def _be_star(program: Program) -> String:
             n = verdicts.mistake(_always if end[s] == "b" else _never)
             if n is not None:
                 return h(word) * n + end
-    raise AssertionError  # unreachable: words get generic for any program
+    raise AssertionError  # unreachable: for any program, some word is generic
 
 
 def _always(n: int) -> bool:
@@ -170,11 +173,11 @@ LANGUAGES = {
         Language("be*", ("a", "b", "e"), is_be_star, _be_star),
     )
 }
-"""The languages of Lemmas 36, 38 and 41, by the names that `refute` takes."""
+"""The languages of Lemmas 36, 38 and 41, by the names that `refute` accepts."""
 
 
 ALIASES = {"PARITY": "parity", "(aa)*": "aa*", "Sigma* b e*": "be*"}
-"""Names as the paper writes them."""
+"""Names as in the paper."""
 
 
 # Search ---------------------------------------------------------------------------------------
@@ -213,16 +216,16 @@ def _searched(
 
 
 def asked(contains: Callable[[Sequence[str]], bool], string: Sequence[str]) -> bool:
-    """Return what an acceptor says of a string.
+    """Return the verdict of an acceptor on a string.
 
-    **Raises:** `ValueError` for an acceptor that fails there, or gives no truth value.
+    **Raises:** `ValueError` for an acceptor that fails there or does not return a truth value.
     """
     try:
         return bool(contains(string))
     except Exception as error:
         raise ValueError(
             f"the acceptor fails on {string!r}: {explain(error)}; it is asked about every string, "
-            "the empty one too."
+            "including the empty one."
         ) from error
 
 

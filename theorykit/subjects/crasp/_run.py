@@ -1,6 +1,6 @@
-"""Core operations over many strings at once.
+"""Core operations on a batch of strings.
 
-In JAX by a scan over positions, which carries the counts, in numpy at all positions at once.
+In JAX a scan over positions carries the counts; in numpy all positions are computed at once.
 """
 
 import abc
@@ -37,11 +37,10 @@ from theorykit.subjects.crasp._syntax import (
 Values = dict[str, Bool[Array, " positions *strings"] | Int32[Array, " positions *strings"]]
 
 LARGEST = 2**31 - 1
-"""Counts are int32; a program whose counts could pass it is refused."""
+"""Counts are int32; a program whose counts could exceed this is refused."""
 
 BLOCK = 2**16
-"""Positions that `accepts` looks at together: what one operation touches then stays in the cache,
-unless one string is longer."""
+"""Positions per batch in `accepts`, few enough for one operation's data to fit in the cache."""
 
 
 NO_SYMBOL = -1
@@ -57,20 +56,20 @@ class _Machine(abc.ABC):
 
     @abc.abstractmethod
     def total(self, name: str, holds: Any) -> Any:
-        """Return how often a Boolean held up to here, which the operation `name` counts."""
+        """Return how often the Boolean that the operation `name` counts held so far."""
 
     @abc.abstractmethod
     def before(self, a: str, holds: Any, distance: int) -> Any:
-        """Return whether a Boolean held at a distance; it did not before the string."""
+        """Return whether a Boolean held at a distance; before the string it is false."""
 
     def value(self, name: str, e: Expression, i: Any, symbol: Any, at: dict[str, Any]) -> Any:
-        """Return a core operation at positions i with these symbols, from earlier operations."""
+        """Return a core operation at positions i, which hold these symbols, from earlier values."""
         xp = self.xp
         match e:
             case Symbol(s):
                 return symbol == self.place[s]
             case Periodic(modulus, residues):
-                seen = min(modulus, self.n + 1)  # i <= n is its own residue for a larger modulus
+                seen = min(modulus, self.n + 1)  # for a modulus above n, i <= n is its own residue
                 holds = np.zeros(seen, bool)
                 holds[[r for r in residues if r < seen]] = True
                 return xp.asarray(holds)[i % seen]
@@ -96,19 +95,19 @@ class _Machine(abc.ABC):
                 return at[a] + at[b]
             case Subtract(CountRef(a), CountRef(b)):
                 return at[a] - at[b]
-        raise TypeError(f"{e!r} is no core operation.")
+        raise TypeError(f"{e!r} is not a core operation.")
 
 
 def near_offsets(offsets: Iterable[int] | None, n: int) -> list[int]:
-    """Return the distances that lead to a position of a string of length n."""
+    """Return the distances that occur within a string of length n."""
     return sorted(d for d in offsets or () if d < n)
 
 
 class _Step(_Machine):
-    """One position after the other, for strings side by side.
+    """One position after another, for a batch of strings.
 
-    The state: the running total of each counting, and the last values of each Boolean that a local
-    counting looks back at, each at its position modulo how many there are.
+    The state is the running total of each counting, and a ring buffer of the last values of each
+    Boolean that a local counting looks back at.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class _Step(_Machine):
         self.start = dict.fromkeys(totals, jnp.zeros(shape, np.int32)), none
 
     def step(self, state: Any, i: Any, symbol: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the next state, and all values at position i, where `symbol` is."""
+        """Return the next state, and all values at position i, which holds `symbol`."""
         (self.totals, self.past), self.i = state, i
         at: dict[str, Any] = {}
         for d in self.definitions:
@@ -146,12 +145,12 @@ class _Step(_Machine):
         return self.totals[name] + holds
 
     def before(self, a: str, holds: Any, distance: int) -> Any:
-        """Return the value that was kept."""
+        """Return the stored value."""
         return self.past[a][(self.i - distance) % self.reach[a]] if distance else holds
 
 
 class _Whole(_Machine):
-    """All positions at once, along the first axis, in numpy: nothing to compile."""
+    """All positions at once, along the first axis, in numpy; nothing is compiled."""
 
     def __init__(self, alphabet: Sequence[str], n: int):
         super().__init__(alphabet, n, np)
@@ -161,7 +160,7 @@ class _Whole(_Machine):
         return np.cumsum(holds, 0, np.int32)
 
     def before(self, a: str, holds: Any, distance: int) -> Any:
-        """Return the values, moved."""
+        """Return the shifted values."""
         moved = np.zeros_like(holds)
         moved[distance:] = holds[: len(holds) - distance]
         return moved
@@ -173,7 +172,7 @@ class _Whole(_Machine):
         x: Int[np.ndarray, "n strings"],
         lengths: Int[np.ndarray, " strings"],
     ) -> Bool[np.ndarray, " strings"]:
-        """Return one Boolean operation at the end of each string."""
+        """Return the value of one Boolean operation at the end of each string."""
         shape = (len(x) + 1, x.shape[1])
         i = np.arange(shape[0])[:, None]
         x = np.concatenate([np.full((1, shape[1]), NO_SYMBOL, x.dtype), x])
@@ -187,7 +186,7 @@ class _Whole(_Machine):
 
 
 def _last_uses(definitions: Sequence[Definition], output: str) -> list[list[str]]:
-    """Return which operations nobody asks for again, after each one."""
+    """Return, for each operation, those that are not needed after it."""
     done: list[list[str]] = [[] for _ in definitions]
     seen = {output}
     for k in reversed(range(len(definitions))):
@@ -205,7 +204,7 @@ def scan(
     wanted: Sequence[str],
     x: Int[Array, " n *strings"],
 ) -> Values:
-    """Return the values wanted, at n + 1 positions, traced by JAX."""
+    """Return the values of the wanted names at n + 1 positions, traced by JAX."""
     machine = _Step(alphabet, definitions, len(x), x.shape[1:])
 
     def step(state: Any, now: Any) -> Any:
@@ -231,7 +230,7 @@ def refuse_overflow(definitions: Sequence[Definition], n: int) -> None:
                 most[d.name] = most[a] + most[b]
     if max(most.values(), default=0) > LARGEST:
         raise ValueError(
-            f"counts of this program could pass 2^31 at length {n}; `interpret` has no limit."
+            f"counts of this program could exceed 2^31 at length {n}; `interpret` has no limit."
         )
 
 
@@ -255,7 +254,7 @@ def accepts(
 
 
 def encode(alphabet: Sequence[str], string: Iterable[str]) -> list[int]:
-    """Return the place of each symbol of a string; `Program.encode` documents it."""
+    """Return the index of each symbol of a string; `Program.encode` documents it."""
     places = {s: k for k, s in enumerate(alphabet)}
     try:
         return [places[s] for s in string]
@@ -276,7 +275,7 @@ def pad(
 
 
 def _encoded(alphabet: Sequence[str], strings: Sequence[Sequence[str]]) -> Any:
-    """Return the symbols of all strings in a row; text of single characters by one look-up."""
+    """Return the indices of all strings in one row; text of single characters takes one look-up."""
     texts = [s for s in strings if isinstance(s, str)]
     if len(texts) < len(strings) or any(len(s) > 1 for s in alphabet):
         return encode(alphabet, itertools.chain(*strings))

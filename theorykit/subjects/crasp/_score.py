@@ -1,4 +1,4 @@
-"""Programs as transformers of the quantitative paper: one layer, whose output is a score."""
+"""Programs as one-layer transformers of the quantitative paper; the output is a score."""
 
 import dataclasses
 
@@ -26,23 +26,23 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 PRECISION = 8
-"""Fractional bits of logits and exponentials; attention is uniform, so any number does."""
+"""Fractional bits of logits and exponentials; any number will do, since attention is uniform."""
 
 _NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
 
 
 def score(program: Program) -> limit.Transformer:
-    """Return a transformer of one layer whose output is a score for what a program says.
+    """Return a one-layer transformer whose output is a score for a program's verdict.
 
-    Counts become shares, c / T, by uniform attention, and an MLP of ReLU units makes one number of
-    them. For one comparison C <= D it is (D - C) / T; for several joined by `and` it is minus what
-    each fails by, and for `or` the sum of what each holds by. Its sign is the program's verdict
-    but for strings on which a comparison is settled by less than two symbols. It is of the kind
-    that Theorem 4.1 (quantitative paper) is about, which a compiled program with its steps and its
-    start symbol is not.
+    Uniform attention turns counts into shares, c / T, and an MLP of ReLU units turns these into one
+    number. For one comparison C <= D it is (D - C) / T; for several joined by `and` it is minus the
+    sum of the amounts by which they fail, and for `or` the sum of the amounts by which they hold.
+    Its sign is the program's verdict, except on strings where a comparison is settled by less than
+    two symbols. Theorem 4.1 (quantitative paper) applies to this transformer; it does not apply to
+    a compiled program, which has Heaviside steps and a start symbol.
 
-    **Raises:** `ValueError` for a program that counts what is no symbol, compares with a constant,
-    uses positions, or mixes `and` with `or`.
+    **Raises:** `ValueError` for a program that counts anything but symbols, compares with a
+    constant, uses positions, or mixes `and` with `or`.
     """
     instance("program", program, Program, "a Program")
     every, atoms = _joined(inlined(program), False)
@@ -51,10 +51,10 @@ def score(program: Program) -> limit.Transformer:
 
 @dataclasses.dataclass(frozen=True)
 class _Atom:
-    """A condition on shares: that a sum of them is at least 0, is 0 or is not; or on the symbol.
+    """A condition on a weighted sum of shares (>= 0, = 0 or != 0), or on the last symbol.
 
-    **Fields:** `kind`: ">=", "=", "!=" or "symbol"; `weights`: of the symbols' shares, or 1 for the
-    symbols that may come last.
+    **Fields:** `kind`: ">=", "=", "!=" or "symbol"; `weights`: of the shares of the symbols, or 1
+    for each symbol that may come last.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class _Atom:
 
 
 def _joined(e: Boolean, negate: bool) -> tuple[bool, list]:
-    """Return whether conditions are joined by `and`, and what they are, negated or not."""
+    """Return whether conditions are joined by `and`, and the conditions with their negations."""
     match e:
         case Not(inner):
             return _joined(inner, not negate)
@@ -72,8 +72,8 @@ def _joined(e: Boolean, negate: bool) -> tuple[bool, list]:
             for part in (a, b):
                 same, conditions = _joined(part, negate)
                 if len(conditions) > 1 and same != every:
-                    raise ValueError("a score is of conditions joined by `and` or by `or`; this "
-                                     "program mixes them.")  # fmt: skip
+                    raise ValueError("a score needs conditions joined by `and` or by `or`; this "
+                                     "program mixes the two.")  # fmt: skip
                 found += conditions
             return every, found
     return True, [(e, negate)]
@@ -91,7 +91,7 @@ def _transformer(alphabet: tuple[str, ...], every: bool, conditions: list) -> li
         units.append((reads, bias, False, {d - 1: weight}))
 
     for k, atom in enumerate(atoms, S):
-        if atom.kind == "symbol":  # a token holds 1 for its symbol, of which the mean is not read
+        if atom.kind == "symbol":  # a token holds 1 for its symbol; its mean is not read
             right = {s: sign for s in range(S) if atom.weights[s]}
             unit(right, 1.0 if every else 0.0, sign)
             continue
@@ -106,7 +106,7 @@ def _transformer(alphabet: tuple[str, ...], every: bool, conditions: list) -> li
             unit({k: -1.0}, 0.0, sign)
         else:
             raise ValueError(f"a share that {'differs' if every else 'is equal'} to another cannot "
-                             "be told by a score beside other conditions.")  # fmt: skip
+                             "be scored along with other conditions.")  # fmt: skip
     none = np.zeros((0, d))
     layer = limit.Layer((limit.Head(none, none, V),), *limit.mlp(d, units))
     U = np.eye(d)[d - 1 :]
@@ -123,7 +123,10 @@ def _atom(alphabet: tuple[str, ...], e: Boolean, negate: bool) -> _Atom:
         case Compare(relation, a, b):
             relation = _NEGATED[relation] if negate else relation
             (left, c), (right, d) = _linear(alphabet, a), _linear(alphabet, b)
-            weights, constant = np.subtract(right, left), d - c  # <=: their sum is at least 0
+            weights, constant = (
+                np.subtract(right, left),
+                d - c,
+            )  # <=: the weighted sum is at least 0
             if relation in (">", ">="):
                 weights, constant = -weights, -constant
             constant -= relation in ("<", ">")
@@ -134,14 +137,14 @@ def _atom(alphabet: tuple[str, ...], e: Boolean, negate: bool) -> _Atom:
                 return _Atom("!=", tuple(weights))
             elif constant in (0, -1) or (constant == 1 and relation in ("<", ">")):
                 return _Atom(">=", tuple(weights))
-            raise ValueError("a score is of shares, which do not show the constant that a count "
-                             "of this program is compared with.")  # fmt: skip
-    raise ValueError(f"a score is of symbols that are counted and compared, and this program has "
+            raise ValueError("a score sees only shares, which do not show the constant with which "
+                             "a count of this program is compared.")  # fmt: skip
+    raise ValueError(f"a score needs symbols that are counted and compared; this program has "
                      f"`{type(e).__name__}`.")  # fmt: skip
 
 
 def _linear(alphabet: tuple[str, ...], c: Count) -> tuple[np.ndarray, int]:
-    """Return a count as weights of the symbols' counts, and a constant."""
+    """Return a count as weights of the counts of symbols, and a constant."""
     match c:
         case Integer(value):
             return np.zeros(len(alphabet)), value
@@ -163,7 +166,7 @@ def _weights(alphabet: tuple[str, ...], body: Boolean) -> tuple[float, ...]:
 
 
 def _holds(e: Boolean, symbol: str) -> bool:
-    """Return what a Boolean without counts says of a symbol."""
+    """Return the value of a Boolean without counts at a symbol."""
     match e:
         case Symbol(known):
             return known == symbol
@@ -175,5 +178,5 @@ def _holds(e: Boolean, symbol: str) -> bool:
             return _holds(a, symbol) and _holds(b, symbol)
         case Or(a, b):
             return _holds(a, symbol) or _holds(b, symbol)
-    raise ValueError("a score is of symbols that are counted, and this program counts more than "
+    raise ValueError("a score counts symbols only, and this program counts more than "
                      "symbols.")  # fmt: skip

@@ -1,9 +1,9 @@
 """Expressions of C-RASP[periodic, local] (limit paper, Definition 8).
 
 An expression has a value at every position of a string: a truth value (`Boolean`) or an integer
-(`Count`). The operations of the definition are the core; what the paper adds as notation (or,
-exists, constants, other comparisons, the strict mask) has nodes of its own, so that a program
-prints as it was written, and `Program.core` writes it out.
+(`Count`). The operations of the definition are the core. The paper's further notation (or, exists,
+constants, other comparisons, the strict mask) has nodes of its own, so that a program prints as it
+was written; `Program.core` expands it.
 """
 
 import dataclasses
@@ -20,9 +20,9 @@ Kind: TypeAlias = Literal["Boolean", "count"]
 
 
 class ProgramError(ValueError):
-    """A program that does not parse or does not type.
+    """A program that does not parse or is not well typed.
 
-    **Fields:** `line` and `column`, from 1, where the program was text; else None.
+    **Fields:** `line` and `column`, from 1, if the program was text; else None.
     """
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None):
@@ -31,13 +31,13 @@ class ProgramError(ValueError):
 
 
 class Expression:
-    """What all expressions share. `kind` is `"Boolean"` or `"count"`."""
+    """The base class of expressions. `kind` is `"Boolean"` or `"count"`."""
 
     kind: Kind
 
     @property
     def parts(self) -> tuple["Expression", ...]:
-        """The expressions that this one is made of."""
+        """The direct subexpressions."""
         return tuple(v for v in vars(self).values() if isinstance(v, Expression))
 
     def __eq__(self, other: object) -> bool:
@@ -59,7 +59,7 @@ class Expression:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression's parts and itself, inner ones first."""
+    """Yield all subexpressions and the expression itself, inner ones first."""
     waiting = [(expression, False)]
     while waiting:
         node, opened = waiting.pop()
@@ -72,7 +72,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def _spelled(expression: Expression) -> tuple:
-    """Return what an expression is made of, in a row: equal for equal expressions only."""
+    """Return an expression flattened to a tuple, equal for equal expressions only."""
     return tuple(
         (type(node), *(v for v in vars(node).values() if not isinstance(v, Expression)))
         for node in walk(expression)
@@ -80,7 +80,7 @@ def _spelled(expression: Expression) -> tuple:
 
 
 def _shown(expression: Expression) -> Deep[str]:
-    """Return an expression as Python writes it."""
+    """Return an expression as Python code."""
     written = []
     for name, value in vars(expression).items():
         text = (yield _shown(value)) if isinstance(value, Expression) else repr(value)
@@ -93,7 +93,7 @@ Node = TypeVar("Node")
 
 @dataclass_transform(frozen_default=True)
 def _node(cls: type[Node]) -> type[Node]:
-    """Make a dataclass that compares, hashes and prints at any depth, as `Expression` does."""
+    """Make a dataclass that compares, hashes and prints at any depth of nesting."""
     return dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
 
 
@@ -106,7 +106,7 @@ class Definition:
 
 
 class Boolean(Expression):
-    """True or false at every position; combined by `&`, `|` and `~`."""
+    """True or false at every position; combined with `&`, `|` and `~`."""
 
     kind: Kind = "Boolean"
 
@@ -116,7 +116,7 @@ class Boolean(Expression):
     def __or__(self, other: "Boolean") -> "Or":
         return Or(self, other)
 
-    __rand__, __ror__ = __and__, __or__  # with a Python value, which And and Or refuse
+    __rand__, __ror__ = __and__, __or__  # And and Or refuse Python values
 
     def __invert__(self) -> "Not":
         return Not(self)
@@ -127,7 +127,7 @@ class Boolean(Expression):
 
 
 class Count(Expression):
-    """An integer at every position; integers join in by themselves.
+    """An integer at every position; Python integers are converted.
 
     `<=`, `<`, `>=` and `>` make a comparison; equality is `equals`, since `==` compares programs.
     """
@@ -150,7 +150,7 @@ class Count(Expression):
         return Times(other, self)
 
     def __mul__(self, other: int) -> "Times":
-        raise ProgramError("a factor stands in front of a count: 2 * A, not A * 2.")
+        raise ProgramError("a factor comes before its count: 2 * A, not A * 2.")
 
     def __le__(self, other: "Count | int") -> "Compare":
         return Compare("<=", self, number(other))
@@ -170,7 +170,7 @@ class Count(Expression):
 
 
 def _expect(node: Expression, **kinds: type) -> None:
-    """Raise a `ProgramError` where a field is no expression of its kind."""
+    """Raise a `ProgramError` if a field is not an expression of the right kind."""
     for name, wanted in kinds.items():
         found = getattr(node, name)
         if not isinstance(found, wanted):
@@ -191,7 +191,7 @@ def _integer(what: str, value: Any) -> int:
 
 def _integers(what: str, values: Any) -> frozenset[int]:
     if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
-        raise ProgramError(f"{what}s are a set of whole numbers, not {shown(values)}.")
+        raise ProgramError(f"{what}s form a set of whole numbers, not {shown(values)}.")
     return frozenset(_integer(what, v) for v in values)
 
 
@@ -282,7 +282,7 @@ class Compare(Boolean):
 
 @_node
 class Counting(Count):
-    """#[j <= i, psi(i, j)] body(j), the number of positions to the left where the body holds.
+    """#[j <= i, psi(i, j)] body(j), the number of positions j <= i where the body holds.
 
     **Arguments:** `offsets`: the distances i - j >= 0 that the local relation psi allows, or None
     for all; `strict`: count j < i only (sugar, Proposition 39).
@@ -340,7 +340,7 @@ class Subtract(Count):
 
 @_node
 class Integer(Count):
-    """A constant; 1 is the core, all others are sugar."""
+    """A constant; 1 is core, all others are sugar."""
 
     value: int
 
@@ -378,7 +378,7 @@ class Or(Boolean):
 
 @_node
 class Exists(Boolean):
-    """Whether the body holds somewhere to the left: a counting of 1 or more (appendix C.1.4)."""
+    """Whether the body holds at some position counted: a counting >= 1 (appendix C.1.4)."""
 
     body: Boolean
     offsets: frozenset[int] | None = None
@@ -390,13 +390,13 @@ class Exists(Boolean):
         object.__setattr__(self, "strict", made.strict)
 
     def counting(self) -> Counting:
-        """Return the counting that is compared with 1."""
+        """Return the counting that is compared to 1."""
         return Counting(self.body, self.offsets, self.strict)
 
 
 @_node
 class Times(Count):
-    """A count an integer number of times: a repeated sum."""
+    """An integer multiple of a count: a repeated sum."""
 
     factor: int
     count: Count
@@ -407,5 +407,5 @@ class Times(Count):
 
 
 def number(value: Count | int) -> Count:
-    """Return a count as it is, an integer as a constant."""
+    """Return a count unchanged, or an integer as a constant."""
     return value if isinstance(value, Count) else Integer(value)

@@ -1,8 +1,8 @@
 """Programs on padded words h(w) as programs on w: Lemmas 34 and 40, and Lemma 42.
 
 The morphism h writes a block for every symbol. A value of the program at place c of the block of
-position i becomes a value of a new program at position i: an operation a place, written when it is
-asked for.
+position i becomes a value of a new program at position i: one operation per place, written when it
+is needed.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ INDICATOR = (Integer(1), Integer(0))
 
 
 def reach(program: Program) -> int:
-    """Return how far back local relations look in all, where they look through each other."""
+    """Return how far back nested local relations look in total."""
     far: dict[str, int] = {}
     for d in program.core.definitions:
         inner = [far[p.name] for p in d.expression.parts if isinstance(p, BooleanRef | CountRef)]
@@ -46,16 +46,16 @@ def reach(program: Program) -> int:
 
 
 MOST = 10**6
-"""Operations times the letters of a block, at most."""
+"""The most operations times letters of a block."""
 
 
 def padding(program: Program) -> int:
     """Return s of Lemma 40: a multiple of all moduli that exceeds the program's `reach`.
 
-    The paper asks that s exceeds each distance alone, which is not enough for relations that look
-    through each other.
+    The paper asks only that s exceeds each single distance, which is not enough for nested
+    relations.
 
-    **Raises:** `ValueError` where that takes blocks too long to work with.
+    **Raises:** `ValueError` if the blocks would be too long.
     """
     M = period(program)
     s = M * (reach(program) // M + 1)
@@ -66,10 +66,10 @@ def padding(program: Program) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Unpadded:
-    """A program without positional relations that says of w what another says of h(w).
+    """A program without positional relations whose verdict on w is another's verdict on h(w).
 
-    **Fields:** `program`, over the symbols that were kept; `s` and `neutral`:
-    h(a) = neutral^s a neutral^(s - 1).
+    **Fields:** `program`, over the kept symbols; `s` and `neutral`: h(a) = neutral^s a neutral^(s -
+    1).
     """
 
     program: Program
@@ -93,15 +93,17 @@ def unpad(program: Program, neutral: str, keep: Sequence[str]) -> Unpadded:
     For every nonempty w over the kept symbols, the new program accepts w if and only if the given
     one accepts h(w).
 
-    **Raises:** `ValueError` for a symbol that is not in the program's alphabet, none to keep, or
-    distances and moduli that take too long a padding.
+    **Raises:** `ValueError` for a symbol that is not in the program's alphabet, no symbol to keep,
+    or distances and moduli that need too long a padding.
     """
     instance("program", program, Program, "a Program")
     instance("neutral", neutral, str, "a symbol")
     keep = tuple(instance("the symbols to keep", keep, Sequence, "a sequence of symbols"))
     named = all(isinstance(symbol, str) for symbol in keep)
     if not keep or not named or len(set(keep)) < len(keep):
-        raise ValueError(f"the symbols to keep are one or more, all different, got {shown(keep)}.")
+        raise ValueError(
+            f"the symbols to keep are one or more distinct symbols, got {shown(keep)}."
+        )
     program.encode([neutral, *keep])
     s = padding(program)
     blocks = {a: pad((a,), s, neutral) for a in keep}
@@ -110,20 +112,22 @@ def unpad(program: Program, neutral: str, keep: Sequence[str]) -> Unpadded:
 
 
 def inverse_image(program: Program, blocks: dict[str, str | tuple[str, ...]]) -> Program:
-    """Return a program for the strings w with h(w) accepted, h uniform (Lemma 42).
+    """Return a program for {w : h(w) is accepted}, where h is uniform (Lemma 42).
 
-    For nonempty w; the empty string is decided by the new program's values at position 0.
+    This is for nonempty w; the new program's values at position 0 decide the empty string.
 
-    **Arguments:** `blocks`: h, a word for every symbol, all of one length.
+    **Arguments:** `blocks`: h, one word per symbol, all of the same length.
 
-    **Raises:** `ValueError` for words of several lengths, or symbols that the program lacks.
+    **Raises:** `ValueError` for words of different lengths, or symbols that the program lacks.
     """
     instance("program", program, Program, "a Program")
-    instance("blocks", blocks, Mapping, "a word for every symbol, in a dictionary")
+    instance("blocks", blocks, Mapping, "a dictionary with one word per symbol")
     words = {a: tuple(instance("a word", word, Sequence, "text or symbols"))
              for a, word in blocks.items()}  # fmt: skip
     if len({len(word) for word in words.values()}) != 1 or not all(words.values()):
-        raise ValueError("a uniform morphism maps every symbol to a word of one length, 1 or more.")
+        raise ValueError(
+            "a uniform morphism maps every symbol to a nonempty word, all of the same length."
+        )
     for word in words.values():
         program.encode(word)
     places = len(next(iter(words.values()))) * len(program.core.definitions)
@@ -134,9 +138,9 @@ def inverse_image(program: Program, blocks: dict[str, str | tuple[str, ...]]) ->
 class _Blocks:
     """Writes operations for places of blocks.
 
-    A value is asked for at place c of the block of position i, 0 <= c < width; or, where the new
-    program may use no local relation (`free`), at a place c < 0 of the block before. There, places
-    behind that block's symbol are the only ones asked for.
+    A value is requested at place c of the block of position i, 0 <= c < width; or, if the new
+    program may use no local relation (`free`), at a place c < 0 of the previous block. There, only
+    places after that block's symbol are requested.
     """
 
     def __init__(self, program: Program, blocks: dict[str, tuple[str, ...]], free: bool):
@@ -144,7 +148,9 @@ class _Blocks:
         self.width = len(next(iter(blocks.values())))
         self.operations = {d.name: d.expression for d in self.old.definitions}
         self.lines: dict[str, Definition] = {}
-        self.names: dict[tuple[str, int | None], str] = {}  # None: counted in all blocks so far
+        self.names: dict[
+            tuple[str, int | None], str
+        ] = {}  # None means counted in all blocks so far
 
     def program(self) -> Program:
         last = BooleanRef(self.value(self.old.output, self.width - 1).name)
@@ -153,14 +159,14 @@ class _Blocks:
         return Program(tuple(self.blocks), tuple(self.lines.values()))
 
     def write(self, name: str, e: Expression) -> str:
-        """Write an operation and return the name it got."""
+        """Write an operation and return its name."""
         while name in self.lines:
             name += "x"
         self.lines[name] = Definition(name, e)
         return name
 
     def value(self, name: str, c: int) -> BooleanRef | CountRef:
-        """Return the reference to an operation at place c, written now if it is new."""
+        """Return a reference to an operation at place c, writing the operation if it is new."""
         if (name, c) not in self.names:
             e = self.at(self.operations[name], name, c)
             place = f"p{c}" if c >= 0 else f"m{-c}"
@@ -189,10 +195,10 @@ class _Blocks:
                 return self.counted(a, c)
             case Counting(BooleanRef(a), offsets):
                 return self.local(a, sorted(offsets or ()), c)
-        raise ProgramError(f"{e!r} is no core operation.")
+        raise ProgramError(f"{e!r} is not a core operation.")
 
     def holds(self, symbols: list[str], c: int) -> Expression:
-        """Return whether the block is one of these symbols'."""
+        """Return whether the block's symbol is one of these."""
         if c < 0 and 0 < len(symbols) < len(self.blocks):
             raise ProgramError("the padding is too short for this program.")
         if len(symbols) == len(self.blocks):
@@ -208,7 +214,7 @@ class _Blocks:
         every = modulus // step
         affordable("the inverse image", step * len(residues), MOST, "residues")
         here: set[int] = set()
-        for r in residues:  # those i modulo `every` that solve it, if there are any
+        for r in residues:  # the solutions i modulo `every`, if any
             if (r - c - 1) % step == 0:
                 first = (r - c - 1) // step * pow(self.width // step, -1, every) + 1
                 here.update((first + every * k) % modulus for k in range(step))
@@ -217,7 +223,7 @@ class _Blocks:
         return Periodic(modulus, frozenset(here))
 
     def counted(self, a: str, c: int) -> Expression:
-        """Count up to the end of block i, then take off what is behind place c."""
+        """Count up to the end of block i, then subtract what lies after place c."""
         key = (a, None)
         if key not in self.names:
             whole: Expression = Integer(0)
@@ -230,7 +236,7 @@ class _Blocks:
         return count
 
     def local(self, a: str, distances: list[int], c: int) -> Expression:
-        """Count at given distances, in this block or in blocks before."""
+        """Count at given distances, in this block or in earlier ones."""
         count: Expression = Integer(0)
         for d in distances:
             back, place = divmod(c - d, self.width)
@@ -247,7 +253,7 @@ class _Blocks:
 
     @property
     def first(self) -> BooleanRef:
-        """Whether i is 1, without positional relations."""
+        """Whether i = 1, without positional relations."""
         if "first" not in self.lines:
             self.write("first", Counting(TRUE) <= 1)
         return BooleanRef("first")

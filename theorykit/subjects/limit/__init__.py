@@ -1,4 +1,4 @@
-"""Transformers of the limit paper: finite ones and Limit Transformers, exact and in floats."""
+"""Transformers of the limit paper: finite and Limit Transformers, exact and in floats."""
 
 from theorykit.subjects.limit._communicate import Exchange as Exchange
 from theorykit.subjects.limit._communicate import communicate as communicate

@@ -1,9 +1,10 @@
-"""Theorem 12's protocol: what Alice tells Bob about her half of the input, bit by bit.
+"""The protocol of Theorem 12: the bits that Alice sends to Bob about her half of the input.
 
-Alice groups her positions by what Bob's queries can tell apart, their key and, near the end of her
-half, their distance; a group is sent as its key, its size and the sum of its values. The paper
-groups by keys that are rounded, which loses what the logits' own rounding needs; here keys are
-exact, so that Bob's activations are too, and how many groups there are is for the bits to tell.
+Alice groups positions that Bob's queries cannot tell apart: those with equal keys and, near the end
+of her half, equal distances. She sends each group as its key, its size and the sum of its values.
+The paper groups by rounded keys, which loses information that the rounding of the logits needs.
+Here keys are exact, so Bob's activations are exact too, and the number of bits shows how many
+groups there are.
 """
 
 import dataclasses
@@ -21,11 +22,11 @@ from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Group:
-    """Alice's positions that no query of Bob's tells apart, in one head.
+    """Positions of Alice's that no query of Bob's tells apart, in one head.
 
     **Fields:** `distance`: N - j where a positional function may see it, else None; `key`: K y_j;
-    `count`: how many positions; `total`: the sum of V y_j over them. Vectors are of integers: a
-    common denominator, then numerators.
+    `count`: the number of positions; `total`: the sum of V y_j over them. Vectors are integers: a
+    common denominator, then the numerators.
     """
 
     distance: int | None
@@ -38,7 +39,7 @@ class Group:
 class Exchange:
     """One run of the protocol.
 
-    **Fields:** `message`: what Alice sends, a text of 0 and 1; `groups`: of every layer and head;
+    **Fields:** `message`: Alice's message, a string of 0 and 1; `groups`: for every layer and head;
     `bob`: y^(0), ..., y^(L) at Bob's positions, each (1, N, d), computed from the message and his
     half alone.
     """
@@ -54,17 +55,19 @@ class Exchange:
 
 
 def communicate(transformer: Transformer, string: Sequence[str]) -> Exchange:
-    """Play Alice and Bob on `$` and a string: she has the first half of it, he the second.
+    """Run the protocol on `$` and a string: Alice has the first half, Bob the second.
 
-    **Raises:** `ValueError` for an odd number of symbols with `$`, a transformer that is not LOCAL
-    (Bob would need distances without bound), or what `exact` refuses.
+    **Raises:** `ValueError` for an odd number of symbols including `$`, a transformer that is not
+    LOCAL (Bob would need unbounded distances), or anything that `exact` refuses.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
     if transformer.locality is None:
         raise ValueError("the protocol needs a LOCAL transformer: positional functions of `Local`.")
     x = np.array([transformer.encode(string)])
     if x.shape[1] % 2:
-        raise ValueError(f"the two halves need an even number of symbols, not {x.shape[1]}.")
+        raise ValueError(
+            f"the number of symbols must be even to split into two halves, not {x.shape[1]}."
+        )
     half = x.shape[1] // 2
     groups = tuple(_alice(transformer, x[:, :half], x.shape[1]))
     message = "".join(_written(groups))
@@ -75,7 +78,7 @@ def communicate(transformer: Transformer, string: Sequence[str]) -> Exchange:
 def _alice(
     transformer: Transformer, x: Integer[np.ndarray, "1 half"], length: int
 ) -> Iterator[tuple[tuple[Group, ...], ...]]:
-    """Yield a layer's groups, a tuple a head, from the first half alone."""
+    """Yield the groups of each layer, one tuple per head, from the first half alone."""
     run: Run = exact_.run(transformer, x, 0, length)
     for layer, y in zip(transformer.layers, run.layers, strict=False):
         yield tuple(tuple(_grouped(transformer, head, y)) for head in layer.heads)
@@ -87,7 +90,7 @@ def _grouped(transformer: Transformer, head: Head, y: Fractions) -> Iterator[Gro
     reach = len(head.phi.values) if head.phi is not None else 0  # type: ignore[attr-defined]
     found: dict[tuple[int | None, tuple[int, ...]], list[int]] = {}
     for j in range(half):
-        back = half - 1 - j  # N - j, for j counted from 1
+        back = half - 1 - j  # N - j, with j counted from 1
         key = (int(keys.denominators[0, j, 0]), *map(int, keys.numerators[0, j]))
         found.setdefault((back if back < reach else None, key), []).append(j)
     for (distance, key), places in found.items():
@@ -119,10 +122,10 @@ def _bob(
 def _attend(
     transformer: Transformer, head: Head, y: Fractions, half: int, groups: Sequence[Group]
 ) -> Fractions:
-    """Return what a head adds at Bob's positions."""
+    """Return the output of a head at Bob's positions."""
     bits, n = transformer.bits, y.numerators.shape[1]
     his = range(half + 1, half + n + 1)
-    far = -len(transformer.alphabet) - half - n  # a key so far back that phi is 0
+    far = -len(transformer.alphabet) - half - n  # a key so far away that phi is 0
     hers = [half - g.distance if g.distance is not None else far for g in groups]
     keys = _stacked([g.key for g in groups], exact_.apply(head.K, y, bits))
     values = _stacked([g.total for g in groups], exact_.apply(head.V, y, bits))
@@ -134,7 +137,7 @@ def _attend(
 
 
 def _stacked(received: Sequence[tuple[int, ...]], own: Fractions) -> Fractions:
-    """Return vectors received and Bob's own, (1, groups + n, d)."""
+    """Return the received vectors and Bob's own, (1, groups + n, d)."""
     below = np.array([[v[0]] for v in received], object)[None]
     above = np.array([v[1:] for v in received], object).reshape(1, len(received), -1)
     return Fractions(
@@ -147,7 +150,7 @@ def _stacked(received: Sequence[tuple[int, ...]], own: Fractions) -> Fractions:
 
 
 def _written(groups: Sequence[Sequence[Sequence[Group]]]) -> Iterator[str]:
-    """Yield the message: integers in Elias's gamma code, which says where each ends."""
+    """Yield the message: integers in Elias's gamma code, which is self-delimiting."""
     for layer in groups:
         for head in layer:
             yield _gamma(len(head))
@@ -183,7 +186,7 @@ class _Reader:
 
 
 def _read(transformer: Transformer, message: str) -> tuple[tuple[tuple[Group, ...], ...], ...]:
-    """Return the groups that a message spells."""
+    """Decode the groups from a message."""
     reader = _Reader(message)
 
     def group(head: Head) -> Group:

@@ -1,4 +1,4 @@
-"""The transformers that the quantitative paper writes down for its tasks (B.3, C.1).
+"""The transformers that the quantitative paper constructs for its tasks (B.3, C.1).
 
 Its infinite logits are finite here. Under rounding to p bits with the largest logit subtracted, a
 margin of p + 2 rounds every other weight to zero from length 2 on, since n^-(p+2) < 2^-(p+1).
@@ -13,27 +13,27 @@ from theorykit.common.arguments import affordable, number, positive, real, whole
 from theorykit.subjects.limit._transformer import Head, Layer, Local, Transformer, Unit, mlp
 
 WEIGHT_BITS = 24
-"""Fractional bits at least of the MLP of `simple_task`, few enough for `exact` to be quick."""
+"""The fewest fractional bits of the MLP of `simple_task`, few enough for `exact` to be quick."""
 
 MOST = 2**28
-"""Parameters of a transformer, at most: two GiB."""
+"""The most parameters of a transformer: two GiB."""
 
 MOST_PIECES = 2**20
-"""Pieces of its sine at most: hidden units take memory and time."""
+"""The most pieces of its sine: hidden units take memory and time."""
 
 
 def simple_task(omega: float, error: float = 0.01, precision: int = 8) -> Transformer:
     """Return the Limit Transformer of SimpleTask: sin(omega (c_0 - c_1) / (c_0 + c_1)) at the end.
 
-    Appendix C.1: uniform attention to the symbols 0 and 1 of the alphabet 0, 1, 2, values that
-    differ in sign, and an MLP for the sine. Coordinates: the symbol (3), the mean z of the signs,
-    the output. The MLP interpolates the sine on [0, 1] by ReLUs and goes on oddly; its A has norm
-    1, so its B has a norm of about 4 omega^2 / pi + 2 omega.
+    Appendix C.1: uniform attention to the symbols 0 and 1 of the alphabet 0, 1, 2, with values of
+    opposite sign, and an MLP for the sine. Coordinates: the symbol (3), the mean z of the signs,
+    the output. The MLP interpolates the sine on [0, 1] by ReLUs and extends it as an odd function;
+    its A has norm 1, so its B has norm about 4 omega^2 / pi + 2 omega.
 
-    **Arguments:** `omega`; `error`, of the sine at most, at every z; `precision`, p.
+    **Arguments:** `omega`; `error`, the largest error of the sine at any z; `precision`, p.
 
     **Raises:** `ValueError` for an omega or error that is not positive and finite, or an error that
-    weights in floats cannot keep.
+    is out of reach for weights in floats.
     """
     omega, error = positive("omega", omega), positive("error", error)
     precision = whole("precision", precision)
@@ -51,11 +51,11 @@ def simple_task(omega: float, error: float = 0.01, precision: int = 8) -> Transf
 def _sine(omega: float, error: float) -> list[Unit]:
     """Return units that read z at 3 and write sin(omega z) at 4, linear on pieces of [0, 1].
 
-    Half of the error is for the pieces, (omega / pieces)^2 / 8 at most, and half for rounding to
-    multiples of 2 u: a unit (c / a) ReLU(a z - a knot) is off by u (a + |c| / a) to first order,
-    which sums to sqrt(pieces) u (1 + norm^2) at most. A product c of an input and an output
-    weight is shared out as a, c / a with a in proportion to sqrt|c|: no other choice has a smaller
-    |A| |B|, which is sum |c|.
+    Half of the error is allowed for the interpolation, at most (omega / pieces)^2 / 8, and half for
+    rounding to multiples of 2 u: a unit (c / a) ReLU(a z - a knot) is off by u (a + |c| / a) to
+    first order, which sums to at most sqrt(pieces) u (1 + norm^2). A product c of an input and an
+    output weight is split as a, c / a with a proportional to sqrt|c|; this minimises |A| |B|, which
+    is then sum |c|.
     """
     need = omega / (2 * math.sqrt(error))
     if need > MOST_PIECES:
@@ -69,10 +69,10 @@ def _sine(omega: float, error: float) -> list[Unit]:
     bends = np.diff(slopes, prepend=0.0)
     norm = math.sqrt(2 * np.abs(bends).sum())
     bits = max(WEIGHT_BITS, math.ceil(math.log2(2 * math.sqrt(pieces) * (1 + norm**2) / error)))
-    if bits + 2 * math.log2(norm) > 52:  # weights are norm^2 at most, and floats hold 53 bits
+    if bits + 2 * math.log2(norm) > 52:  # weights are at most norm^2, and floats hold 53 bits
         raise ValueError(
-            f"an error of {error} at omega = {omega} takes {bits} bits of the sine's weights, more "
-            "than floats hold; take a larger error."
+            f"an error of {error} at omega = {omega} takes {bits} bits of the weights of the sine, "
+            "more than floats hold; take a larger error."
         )
     short = lambda v: round(v * 2**bits) / 2**bits
     units: list[Unit] = []
@@ -84,11 +84,11 @@ def _sine(omega: float, error: float) -> list[Unit]:
 
 
 def mod_p_task(period: int, index: int = 0, precision: int = 8) -> Transformer:
-    """Return the Limit Transformer of ModPTask: the mean of the bits at positions = index mod p.
+    """Return the Limit Transformer of ModPTask: the mean bit at positions = index mod p.
 
-    Appendix C.1: orthogonal encodings of period p, on top of orthogonal symbols 0 and 1; attention
-    to the one encoding that counts, and a value that ignores encodings. Coordinates: the symbol
-    (2), the position mod p (p), the output. Positions count from 1.
+    Appendix C.1: orthogonal encodings of period p, added to orthogonal symbols 0 and 1; attention
+    to the one relevant encoding, and a value that ignores encodings. Coordinates: the symbol (2),
+    the position mod p (p), the output. Positions count from 1.
 
     **Arguments:** `period`, p; `index`, taken mod p; `precision`, in bits.
 
@@ -112,17 +112,18 @@ def mod_p_task(period: int, index: int = 0, precision: int = 8) -> Transformer:
 def kgram(symbols: int, order: int, beta: float, phi: float = 2.0) -> Transformer:
     """Return the two-layer transformer of the in-context k-gram at infinite precision.
 
-    Appendix B.3: head h = 1 ... k - 1 of the first layer copies the symbol h places back, by
-    phi(i - h, i) = phi and log i scaling; the second layer attends with e^beta for each of the last
-    k - 1 symbols that agrees with what came before a position, and copies the symbol there.
-    Coordinates: k blocks for x_i ... x_(i-k+1), then a block for the output: with k blocks alone,
-    as the paper has it, the output would fall on x_i, which the residual stream keeps.
+    Appendix B.3: head h = 1 ... k - 1 of the first layer copies the symbol h places back, by phi(i
+    - h, i) = phi and log i scaling; the second layer multiplies the weight of a position by e^beta
+      for each of the last k - 1 symbols that agrees with what came before that position, and copies
+      the symbol there. Coordinates: k blocks for x_i ... x_(i-k+1), then a block for the output.
+      With k blocks alone, as in the paper, the output would be added to x_i, which the residual
+      stream keeps.
 
-    A position h or less from the start has nothing h places back: head h then sees all symbols so
-    far alike, and the position may wrongly agree.
+    A position at most h from the start has nothing h places back: head h then attends to all
+    symbols so far uniformly, and the position may wrongly agree.
 
-    **Arguments:** `symbols`, S; `order`, k: what follows the last k - 1 symbols is averaged;
-    `beta`; `phi`, above 1 so that positions dominate, its margin being phi - 1.
+    **Arguments:** `symbols`, S; `order`, k: the average is over what followed the last k - 1
+    symbols; `beta`; `phi`, above 1 so that positions dominate, with margin phi - 1.
 
     **Raises:** `ValueError` for fewer than two symbols, an order below 2, a phi of 1 or less, or
     a beta or phi that is not finite.

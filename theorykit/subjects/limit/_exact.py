@@ -1,7 +1,7 @@
-"""The transformer in exact arithmetic: every activation a fraction, nothing rounded but as defined.
+"""The transformer in exact arithmetic: activations are fractions, rounded only as defined.
 
-Strings of one length run together. Activations at a position share a denominator, so a layer is
-a few integer matrix products.
+Strings of one length run as a batch. Activations at a position share a denominator, so a layer is a
+few integer matrix products.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from theorykit.subjects.limit._transformer import Head, Layer, Transformer
 class Fractions:
     """Vectors of fractions: `numerators` (..., d) over `denominators` (..., 1), in lowest terms.
 
-    Both are integers: int64 or, if too large, Python's.
+    Both are integers: int64 or, if too large, Python integers.
     """
 
     numerators: Shaped[np.ndarray, "*batch d"]
@@ -43,7 +43,7 @@ class Fractions:
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, places) -> "Fractions":
-        """Return the vectors at some places of the leading axes, in order."""
+        """Return the vectors at some indices of the leading axes, in order."""
         return Fractions(self.numerators[places], self.denominators[places])
 
     def fractions(self) -> Shaped[np.ndarray, "*batch d"]:
@@ -57,7 +57,7 @@ class Fractions:
 
 
 def apply(parameter: Float[np.ndarray, "rows d"], y: Fractions, bits: int) -> Fractions:
-    """Return a parameter matrix of that many fractional bits times vectors."""
+    """Return the product of a parameter matrix with `bits` fractional bits and vectors."""
     product = exactly.matmul(y.numerators, scaled(parameter, bits).T)
     return Fractions(*exactly.lowest(product, exactly.multiply(y.denominators, np.array(2**bits))))
 
@@ -73,7 +73,7 @@ def scaled(parameter: Real[np.ndarray, "*shape"], bits: int) -> Shaped[np.ndarra
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """What a transformer computes on strings of one length.
+    """The activations and outputs of a transformer on strings of one length.
 
     **Fields:** `layers`: y^(0), ..., y^(L), each of (strings, positions, d); `outputs`: (strings,
     positions, outputs), the logits U y^(L).
@@ -86,14 +86,14 @@ class Run:
 def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: int = 0) -> Run:
     """Return all activations on `$` and strings of one length, exactly.
 
-    **Raises:** `ValueError` for strings of several lengths, a symbol outside the alphabet, an
-    input longer than the context, a transformer without rounding (its exponentials are no
+    **Raises:** `ValueError` for strings of different lengths, a symbol outside the alphabet, an
+    input longer than the context, a transformer without rounding (its exponentials are not
     fractions), or attention whose weights all round to zero.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
     strings, offset = as_strings(strings), size("offset", offset, 0)
     if len({len(s) for s in strings}) != 1:
-        raise ValueError("an exact run takes one or more strings, all of one length.")
+        raise ValueError("an exact run takes one or more strings, all of the same length.")
     n = len(strings[0])
     affordable(f"exact attention over {n} symbols", len(strings) * (n + 1) ** 2, MOST)
     x = np.array([transformer.encode(s, offset) for s in strings])
@@ -103,9 +103,9 @@ def exact(transformer: Transformer, strings: Sequence[Sequence[str]], offset: in
 def run(
     transformer: Transformer, x: Integer[np.ndarray, "strings n"], offset: int, length: int
 ) -> Run:
-    """Return all activations on symbols, the start of inputs of a given length.
+    """Return all activations on symbols that begin inputs of a given length.
 
-    The length |x| is what logits are scaled with; what comes after the start does not matter.
+    The length |x| scales the logits; what follows the given symbols does not matter.
     """
     _rounds(transformer)
     n = x.shape[1]
@@ -129,8 +129,8 @@ def run(
 def last(transformer: Transformer, x: Integer[np.ndarray, "strings n"]) -> Fractions:
     """Return the outputs at the last position of symbols, (strings, outputs).
 
-    Attention is causal, so what is computed at a position belongs to a prefix, and prefixes that
-    strings share are computed once.
+    Attention is causal, so the activations at a position depend on a prefix only, and shared
+    prefixes are computed once.
     """
     _rounds(transformer)
     n, bits = x.shape[1], transformer.bits
@@ -159,8 +159,8 @@ def _prefixes(
 ]:
     """Return the distinct prefixes of symbols, shortest first.
 
-    **Returns:** `strings` and `at`: one that begins so, and the place of the end in it;
-    `ancestors`: the prefixes of that string; `leaves`: the longest.
+    **Returns:** `strings` and `at`: a string with this prefix, and the position where the prefix
+    ends; `ancestors`: the prefixes of that string; `leaves`: the longest.
     """
     n = x.shape[1]
     found = [
@@ -177,8 +177,8 @@ def _prefixes(
 def _rounds(transformer: Transformer) -> None:
     if transformer.precision is None or transformer.scaling != "length":
         raise ValueError(
-            "exact arithmetic needs a precision and length scaling: without, exponentials are "
-            "no fractions. `forward` takes them as floats."
+            "exact arithmetic needs a precision and length scaling; otherwise exponentials are "
+            "not fractions. `forward` computes them in floats."
         )
 
 
@@ -187,7 +187,7 @@ def embedded(
     x: Integer[np.ndarray, "*places"],
     places: Int[np.ndarray, "*#places"],
 ) -> Fractions:
-    """Return y^(0) of symbols at places that count from 0, eq. (1)."""
+    """Return y^(0) of symbols at positions counted from 0, eq. (1)."""
     bits = transformer.bits
     start, end = int(np.min(places)), int(np.max(places))
     p = scaled(transformer.encodings(end - start + 1, start), bits)[places - start]
@@ -200,7 +200,7 @@ def phis(
     queries: Int[np.ndarray, " n"] | Sequence[int],
     keys: Int[np.ndarray, " m"] | Sequence[int],
 ) -> Real[np.ndarray, "n m"]:
-    """Return phi(j, i) for queries i, down, and keys j, across."""
+    """Return phi(j, i) with queries i along rows and keys j along columns."""
     if head.phi is None:
         return np.zeros((len(queries), len(keys)))
     return head.phi(np.asarray(keys)[None, :], np.asarray(queries)[:, None])
@@ -247,7 +247,7 @@ def weights(
 ) -> Shaped[np.ndarray, "strings n m"]:
     """Return attention weights before normalisation, times 2^precision, eq. (3).
 
-    **Arguments:** `a`: rounded logits; `mask`: 1 where a key counts; `length`: |x|.
+    **Arguments:** `a`: rounded logits; `mask`: 1 where a key is visible; `length`: |x|.
     """
     p = transformer.precision or 0
     if transformer.shift:
@@ -270,7 +270,7 @@ def average(
 ) -> Fractions:
     """Return weighted means, (strings, n, d), of values (strings, m, d).
 
-    **Arguments:** `count`: where a value is the sum over that many keys of one weight.
+    **Arguments:** `count`: if given, each value is the sum over this many keys with equal weights.
     """
     common = exactly.lcm_along(values.denominators, 1)
     raised = exactly.multiply(values.numerators, common // values.denominators)
@@ -295,20 +295,20 @@ def feed(transformer: Transformer, layer: Layer, y: Fractions) -> Fractions:
 
 
 MOST = 2**27
-"""Attention weights of one string, at most: a GiB for each of a few arrays."""
+"""The most attention weights of one string: one GiB for each of a few arrays."""
 
 NUMBERS = 2**25
-"""Strings run together as long as what all their positions look at is at most so many numbers."""
+"""Strings share a batch as long as their attention weights number at most this many in all."""
 
 
 def accepts(transformer: Transformer, strings: Any) -> Any:
     """Return whether strings are accepted: the last output at the last position exceeds 0.
 
-    In exact arithmetic; strings may have several lengths, and are fastest in lexicographic order.
-    One string, text or a tuple of symbols, gives a bool.
+    The arithmetic is exact. Strings may have different lengths, and are fastest in lexicographic
+    order. A single string, text or a tuple of symbols, gives a bool.
 
-    **Raises:** `ValueError` for what is no string, one that is too long for attention between all
-    its positions, a symbol outside the alphabet, or what `exact` refuses.
+    **Raises:** `ValueError` for anything but strings, a string too long for attention between all
+    its positions, a symbol outside the alphabet, or anything that `exact` refuses.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
     if isinstance(strings, str | tuple):

@@ -1,10 +1,10 @@
 """Limit Transformers to finite ones in the hypothesis class (Lemma 47).
 
-Two layers in front find out where a position is relative to `$`, through attention weights alone,
-so that no product function with positional encodings depends on the offset. Then the Limit
-Transformer runs on what they found. Where the printed construction fails it is changed: one head
-more, since `max(1, H, Delta)` heads do not hold the Delta + 1 of layer 2; and a period of 2 or
-more, since with a period of 1 no head attends to `$` more than the uniform one does.
+Two initial layers determine the position relative to `$` through attention weights alone, so that
+no product function with positional encodings depends on the offset. Then the Limit Transformer runs
+on the result. The printed construction is changed where it fails: there is one more head, since
+`max(1, H, Delta)` heads are not enough for the Delta + 1 of layer 2; and the period is 2 or more,
+since with period 1 no head attends to `$` more than the uniform one does.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects.limit._transformer import SOS, Head, Layer, Local, Transformer, Unit, mlp
 
 MOST = 2**28
-"""Parameters of a transformer, at most: two GiB."""
+"""The most parameters of a transformer: two GiB."""
 
 
 def to_finite(transformer: Transformer, context: int) -> Transformer:
@@ -22,8 +22,8 @@ def to_finite(transformer: Transformer, context: int) -> Transformer:
 
     Its width is d + N + 3 Delta + 2.
 
-    **Raises:** `ValueError` for a transformer that has a context already, is not LOCAL, has no
-    `$`, or whose logits are not rounded.
+    **Raises:** `ValueError` for a transformer that already has a context, is not LOCAL, has no `$`,
+    or does not round its logits.
     """
     t = instance("transformer", transformer, Transformer, "a limit.Transformer")
     context = whole("context", context)
@@ -72,7 +72,7 @@ class _Space:
     def copying(self, precision: int) -> Layer:
         """Layer 1: each position attends to itself and copies its residue.
 
-        Omega is so large that what other positions add is lost in the rounding of layer 2.
+        Omega is so large that contributions of other positions are lost in the rounding of layer 2.
         """
         K = self.zeros(len(self.place))
         K[np.arange(len(self.place)), self.place] = 1
@@ -82,7 +82,7 @@ class _Space:
         return Layer(heads, *mlp(self.width))
 
     def locating(self, table: Float[np.ndarray, "period d"]) -> Layer:
-        """Layer 2: one head a residue s, sharper on `$` if that is at a distance of s; one uniform.
+        """Layer 2: one head per residue s, sharper on `$` if its distance is s; and a uniform head.
 
         The MLP writes p_(s + 1) where head s attends to `$` more than the uniform head does.
         """
@@ -107,7 +107,7 @@ class _Space:
         return {int(self.main[k]): float(p[k]) for k in np.flatnonzero(p)}
 
     def lifted(self, layer: Layer) -> Layer:
-        """A layer of the Limit Transformer, on region I, with phi from the places of region II."""
+        """A layer of the Limit Transformer on region I, with phi from positions in region II."""
         widen = lambda a: self.widened(a, self.main)
         heads = []
         for head in layer.heads:
@@ -117,7 +117,7 @@ class _Space:
             if isinstance(head.phi, Local) and any(head.phi.values):
                 n = len(self.place)
                 j = np.arange(1, n + 1)
-                W = head.phi(j[:, None], j[None, :])  # keys down, queries across
+                W = head.phi(j[:, None], j[None, :])  # keys along rows, queries along columns
                 K = np.concatenate([K, self.widened(np.eye(n), self.place)])
                 Q = np.concatenate([Q, self.widened(W, self.place)])
             heads.append(Head(K, Q, V))

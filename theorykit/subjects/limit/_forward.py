@@ -1,4 +1,4 @@
-"""The transformer in JAX floats, of whatever dtype its input has."""
+"""The transformer in JAX, in floating point."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from theorykit.common.precision import promoting
 from theorykit.subjects.limit._transformer import Transformer
 
 MOST = 2**30
-"""Attention weights of all strings together, at most: four GiB in float32."""
+"""The most attention weights of all strings together: four GiB in float32."""
 
 
 @promoting
@@ -25,14 +25,14 @@ def forward(
 ) -> Float[Array, "*batch n outputs"]:
     """Return the outputs U y^(L), (..., n, outputs), on symbols (..., n).
 
-    Works under `jit` (close over the transformer) and `vmap`. Rounding has a zero derivative, so
-    `grad` says something only at `precision=None`.
+    Works under `jit` (close over the transformer) and `vmap`. Rounding has derivative zero, so
+    `grad` is informative only at `precision=None`.
 
-    **Arguments:** `x`: integers, places in the alphabet, the first of them 0 for `$`; `dtype`: of
-    the computation, JAX's default float if None.
+    **Arguments:** `x`: integers, indices into the alphabet, the first of them 0 for `$`; `dtype`:
+    of the computation, JAX's default float if None.
 
-    **Raises:** `ValueError` for an input that is longer than the context, or other symbols than the
-    alphabet's (where `x` is not traced), or more attention weights than 2^30.
+    **Raises:** `ValueError` for an input longer than the context, an index outside the alphabet (if
+    `x` is not traced), or more than 2^30 attention weights.
     """
     instance("transformer", transformer, Transformer, "a limit.Transformer")
     x, dtype = as_array("x", x), as_floating("dtype", dtype)
@@ -41,7 +41,7 @@ def forward(
     x = jnp.asarray(x, int)
     n = x.shape[-1]
     if not n:
-        raise ValueError("an input has one symbol or more, got none.")
+        raise ValueError("an input has at least one symbol, got none.")
     if transformer.context is not None and n + offset > transformer.context:
         raise ValueError(
             f"{n} symbols at offset {offset} exceed the context {transformer.context}."
@@ -80,7 +80,7 @@ def _weights(
         a = _round(scores + phi, t.precision)
         scale = float(np.log(n)) if t.scaling == "length" else 1.0
     a = jnp.where(causal, a, -jnp.inf)
-    if t.shift or t.precision is None:  # where nothing is rounded, the shift changes nothing
+    if t.shift or t.precision is None:  # without rounding, the shift changes nothing
         a = a - a.max(-1, keepdims=True)
     return jnp.where(causal, _round(jnp.exp(scale * a), t.precision), 0.0)
 

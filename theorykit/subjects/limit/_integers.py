@@ -1,6 +1,6 @@
-"""Exact arithmetic on arrays: machine integers while nothing can overflow, Python's beyond.
+"""Exact integer arithmetic on arrays: int64 while nothing can overflow, else Python integers.
 
-Arrays have the dtype int64 or object, so that their types say the shape alone.
+Arrays have dtype int64 or object, so their type annotations give the shape only.
 """
 
 import functools
@@ -10,18 +10,18 @@ import numpy as np
 from jaxtyping import Shaped
 
 SMALL, WHOLE = 2**62, 2**53
-"""Below these, int64 and the integers among the float64 are safe."""
+"""Below these bounds, int64 and integers in float64 are exact."""
 
 
 def size(a: Shaped[np.ndarray, "..."]) -> int:
-    """Return the largest absolute entry, 0 of an empty array."""
+    """Return the largest absolute entry, or 0 for an empty array."""
     return max(abs(int(a.max())), abs(int(a.min()))) if a.size else 0
 
 
 def _pair(
     a: Shaped[np.ndarray, "*left"], b: Shaped[np.ndarray, "*right"], bound: int
 ) -> tuple[Shaped[np.ndarray, "*left"], Shaped[np.ndarray, "*right"]]:
-    """Return both in the smallest kind that holds them and a result within the bound."""
+    """Return both arrays in the smallest dtype that holds them and a result within the bound."""
     kind = np.int64 if max(bound, size(a), size(b)) < SMALL else object
     return a.astype(kind, copy=False), b.astype(kind, copy=False)
 
@@ -45,7 +45,7 @@ def add(
 def matmul(
     a: Shaped[np.ndarray, "*#batch rows inner"], b: Shaped[np.ndarray, "*#batch inner columns"]
 ) -> Shaped[np.ndarray, "*batch rows columns"]:
-    """Return a @ b, by floating-point matrix products as long as all sums are exact in them."""
+    """Return a @ b, by floating-point matrix products as long as these are exact."""
     bound = size(a) * size(b) * a.shape[-1]
     if bound < WHOLE:
         return (a.astype(float) @ b.astype(float)).astype(np.int64)
@@ -62,7 +62,7 @@ def lcm(
 
 
 def lcm_along(a: Shaped[np.ndarray, "..."], axis: int) -> Shaped[np.ndarray, "..."]:
-    """Return the least common multiple along an axis, which is kept."""
+    """Return the least common multiple along an axis, with the axis kept."""
     parts = [np.expand_dims(p, axis) for p in np.moveaxis(a, axis, 0)]
     return functools.reduce(lcm, parts)
 
@@ -70,20 +70,20 @@ def lcm_along(a: Shaped[np.ndarray, "..."], axis: int) -> Shaped[np.ndarray, "..
 def lowest(
     numerators: Shaped[np.ndarray, "*batch d"], denominators: Shaped[np.ndarray, "*batch 1"]
 ) -> tuple[Shaped[np.ndarray, "*batch d"], Shaped[np.ndarray, "*batch 1"]]:
-    """Return fractions in lowest terms, of one denominator for each vector."""
+    """Return fractions in lowest terms, with one denominator per vector."""
     common = np.gcd(np.gcd.reduce(np.abs(numerators), axis=-1, keepdims=True), denominators)
     return narrow(numerators // common), narrow(denominators // common)
 
 
 def narrow(a: Shaped[np.ndarray, "*shape"]) -> Shaped[np.ndarray, "*shape"]:
-    """Return machine integers where they are large enough."""
+    """Return int64 if it can hold the entries."""
     return a.astype(np.int64) if a.dtype == object and size(a) < SMALL else a
 
 
 def root(value: int, degree: int) -> int:
-    """Return the floor of the root of an integer, exactly.
+    """Return the floor of a root of an integer, exactly.
 
-    The degree is a power of two, so square roots of square roots; each is floored, which does not
+    The degree is a power of two, so this takes square roots repeatedly; flooring each does not
     change the floor of the next.
     """
     while degree > 1:

@@ -1,9 +1,9 @@
 """Finite transformers to Limit Transformers, through product functions alone (Lemma 52).
 
-Every dimension of the Limit Transformer is the outcome of a path of value matrices: Gamma, read by
+Every dimension of the Limit Transformer is the result of a path of value matrices: Gamma, read by
 an MLP unit or an output; Lambda and Omega, the two sides of a contribution to a logit. A path has a
-to-do list; passing through a value matrix takes it off. Dimensions that are zero in every vector
-parameter are left out.
+to-do list; passing through a value matrix removes it from the list. Dimensions that are zero in
+every vector parameter are left out.
 """
 
 import dataclasses
@@ -39,7 +39,8 @@ class _Gamma:
 class _Side:
     """A contribution to the logits of a head: `key` side (Lambda) or query side (Omega).
 
-    v has come or will come along `first` and w along `second`; `todo` is what this side has ahead.
+    v passes along `first` and w along `second`; `todo` is the part of the path still ahead on this
+    side.
     """
 
     key: bool
@@ -52,11 +53,11 @@ class _Side:
 
 
 def to_limit(transformer: Transformer) -> Transformer:
-    """Return a Limit Transformer that equals a transformer of Theta_n up to length n (Lemma 52).
+    """Return a Limit Transformer equal to a transformer of Theta_n up to length n (Lemma 52).
 
-    At offset 0. Its encodings have the smallest period that all products of positional encodings
-    along value matrices have; for transformers where these are not periodic over all n positions
-    (the end of Lemma 48's range), that period is n.
+    Equality is at offset 0. Its encodings have the smallest common period of all products of
+    positional encodings along value matrices. If these are not periodic over all n positions (the
+    end of the range of Lemma 48), the period is n.
 
     **Raises:** `ValueError` for a transformer without a context, or whose products p_i^T K^T Q p_j
     depend on more than j - i.
@@ -94,7 +95,7 @@ class _Translation:
     # Vectors: dimensions and entries ------------------------------------------------------------
 
     def translated(self, name: Vector, v: Float[np.ndarray, " d"]) -> dict[int, float]:
-        """Return the entries of a vector parameter, new dimensions included."""
+        """Return the entries of a vector parameter, including new dimensions."""
         found: dict[int, float] = {}
         born = name[1] if name[0] == "B" else 0
         for dim, value in self.entries(name, v, born):

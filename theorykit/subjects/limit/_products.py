@@ -11,7 +11,7 @@ from theorykit.common.arguments import affordable, instance, reals, shown, whole
 from theorykit.subjects.limit._transformer import Head, Transformer
 
 Path = tuple[tuple[int, int], ...]
-"""Value matrices (layer, head) in ascending order of layers, each layer at most once."""
+"""Value matrices (layer, head) in ascending order of layers, at most one per layer."""
 
 Vector = tuple
 """The name of a vector parameter: ("p", i), ("E", symbol), ("B", layer, s), ("A", layer, s) or
@@ -19,7 +19,7 @@ Vector = tuple
 
 
 def paths(transformer: Transformer, below: int | None = None, above: int = 0) -> list[Path]:
-    """Return the sets P of value matrices at layers above < l < below (all by default)."""
+    """Return the sets P of value matrices in layers above < l < below (all by default)."""
     _transformer(transformer)
     top, above = transformer.depth + 1, whole("above", above, 0)
     last = top if below is None else whole("below", below, 0, top)
@@ -35,7 +35,7 @@ def paths(transformer: Transformer, below: int | None = None, above: int = 0) ->
 def outgoing(
     transformer: Transformer, positions: int
 ) -> Iterator[tuple[Vector, Float[np.ndarray, " d"]]]:
-    """Yield VO: positional encodings, token embeddings, columns of B that are not zero."""
+    """Yield VO: positional encodings, token embeddings, nonzero columns of B."""
     for i, p in enumerate(transformer.encodings(positions), 1):
         yield ("p", i), p
     for symbol, e in zip(transformer.alphabet, transformer.E, strict=True):
@@ -46,7 +46,7 @@ def outgoing(
 
 
 def incoming(transformer: Transformer) -> Iterator[tuple[Vector, Float[np.ndarray, " d"]]]:
-    """Yield VI: rows of A that are not zero, and of U."""
+    """Yield VI: nonzero rows of A and rows of U."""
     for l, layer in enumerate(transformer.layers, 1):
         for s in np.flatnonzero(layer.A.any(1)).tolist():
             yield ("A", l, s + 1), layer.A[s]
@@ -82,12 +82,14 @@ def _vectors(transformer: Transformer, *given: Float[np.ndarray, "*batch n d"]) 
     found = [reals(name, a) for name, a in zip("vw", given, strict=True)]
     for name, a in zip("vw", found, strict=True):
         if a.ndim < 2 or a.shape[-1] != transformer.width:
-            raise ValueError(f"{name} is rows of {transformer.width} numbers, got shape {a.shape}.")
+            raise ValueError(
+                f"{name} has rows of {transformer.width} numbers, got shape {a.shape}."
+            )
     try:
         np.broadcast_shapes(*(a.shape[:-2] for a in found))
     except ValueError:
         shapes = " and ".join(str(a.shape) for a in found)
-        raise ValueError(f"v and w have batches of one shape, got {shapes}.") from None
+        raise ValueError(f"v and w have the same batch shape, got {shapes}.") from None
     return found
 
 
@@ -125,14 +127,16 @@ def variant_product(transformer: Transformer) -> str | None:
     """Return the first product function that breaks translation invariance, or None.
 
     Condition 3 of Definitions 4 and 46: products with one positional encoding are constant, those
-    with two depend on the difference of the positions only. Exact: products are sums of parameters
-    with few bits, which floats hold.
+    with two depend on the difference of the positions only. The check is exact: products are sums
+    of parameters with few bits, which floats hold.
 
     **Raises:** `ValueError` without a context: Theta_n is a class of finite transformers.
     """
     n = _transformer(transformer).context
     if n is None:
-        raise ValueError("the hypothesis class has transformers with a context, which this lacks.")
+        raise ValueError(
+            "the hypothesis class consists of transformers with a context, and this one has none."
+        )
     p = _reached(transformer, transformer.encodings(n))
     others = [
         (f"{name}, {where}", v)
@@ -160,7 +164,7 @@ def variant_product(transformer: Transformer) -> str | None:
 def _reached(
     transformer: Transformer, vectors: Float[np.ndarray, "n d"]
 ) -> list[tuple[str, Float[np.ndarray, "n d"]]]:
-    """Return what vectors become along all paths of value matrices, each outcome once."""
+    """Return the images of vectors along all paths of value matrices, without duplicates."""
     found = [("as it is", vectors)]
     seen = {vectors.tobytes(), np.zeros_like(vectors).tobytes()}
     for l, layer in enumerate(transformer.layers, 1):
@@ -220,7 +224,9 @@ def regularizer_minus(transformer: Transformer) -> float:
 def regularizer(transformer: Transformer) -> float:
     """Return R(T) of a finite transformer (Definition 5)."""
     if _transformer(transformer).context is None:
-        raise ValueError("R is of a transformer with a context; R_inf is of a Limit Transformer.")
+        raise ValueError(
+            "R is defined for a transformer with a context; R_inf is for a Limit Transformer."
+        )
     return regularizer_minus(transformer) + attention_to_start(transformer)
 
 
@@ -228,13 +234,13 @@ def regularizer_infinity(transformer: Transformer) -> float:
     """Return R_inf(T) of a Limit Transformer (Definition 50).
 
     Its item 4 is the smallest period of the encodings: the printed footnote's formula is infinite
-    for all encodings that are not constant.
+    unless the encodings are constant.
 
     **Raises:** `ValueError` for a transformer with a context or one that is not LOCAL.
     """
     t = _transformer(transformer)
     if t.context is not None or t.locality is None:
-        raise ValueError("R_inf is of a Limit Transformer that is LOCAL.")
+        raise ValueError("R_inf is defined for a Limit Transformer that is LOCAL.")
     phis = [h.phi.values for h in _heads(t) if h.phi is not None]  # type: ignore[attr-defined]
     return (
         t.depth + t.heads + t.width

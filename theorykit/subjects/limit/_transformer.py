@@ -1,9 +1,9 @@
 """The transformer of the limit paper (section 2) and its Limit Transformer (Definition 2).
 
-One object is both: without a context it is a Limit Transformer.
+One class serves for both: without a context it is a Limit Transformer.
 
-Parameters are float arrays, and every float is read as the number that it is: a fraction with a
-power of two below. So the same object runs in exact arithmetic (`exact`) and in JAX (`forward`).
+Parameters are float arrays, and every float is taken as the exact dyadic fraction that it is. So
+the same object runs in exact arithmetic (`exact`) and in JAX (`forward`).
 """
 
 import dataclasses
@@ -34,12 +34,12 @@ from theorykit.common.arguments import (
 Scaling = Literal["length", "suffix", "none"]
 
 SOS = "$"
-"""The start symbol. An alphabet that has it has it first, and then every input begins with it."""
+"""The start symbol. If an alphabet contains it, it comes first, and every input begins with it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Local:
-    """A translation-invariant local function: phi(j, i) = values[i - j], and 0 further back.
+    """A translation-invariant local function: phi(j, i) = values[i - j], and 0 beyond.
 
     `j` is the key position and `i >= j` the query position, as in eq. (6).
     """
@@ -62,7 +62,7 @@ class Local:
 Phi = Callable[
     [Int[np.ndarray, "*#places"], Int[np.ndarray, "*#places"]], Real[np.ndarray, "*places"]
 ]
-"""A positional function phi(j, i) on integer arrays. LOCAL asks that it is a `Local`."""
+"""A positional function phi(j, i) on integer arrays. LOCAL requires a `Local`."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Head:
     """One attention head.
 
     **Fields:** `K`, `Q`: (r, d), for any r (zero rows are left out; r = 0 is uniform attention);
-    `V`: (d, d); `phi`: a positional function that is added to the logits, of a Limit Transformer.
+    `V`: (d, d); `phi`: a positional function that a Limit Transformer adds to the logits.
     """
 
     K: Float[np.ndarray, "r d"]
@@ -95,7 +95,8 @@ class Layer:
     """Heads and an MLP of m hidden units, y + B psi(A y + b).
 
     **Fields:** `heads`; `A`: (m, d); `B`: (d, m); `b`: (m,); `heaviside`: (m,), which units are
-    Heaviside (1 from 0 on) and not ReLU. The paper's A and B are (d, d); further units are 0.
+    Heaviside (1 at 0 and above) instead of ReLU. The paper's A and B are (d, d); any missing units
+    are 0.
     """
 
     heads: tuple[Head, ...]
@@ -108,37 +109,37 @@ class Layer:
         if not isinstance(self.heads, tuple | list) or not all(
             isinstance(head, Head) for head in self.heads
         ):
-            raise ValueError(f"heads are several limit.Head, in a tuple, got {shown(self.heads)}.")
+            raise ValueError(f"heads are a tuple of limit.Head, got {shown(self.heads)}.")
         object.__setattr__(self, "heads", tuple(self.heads))
         for what in ("A", "B"):
             object.__setattr__(self, what, _matrix(what, getattr(self, what)))
         object.__setattr__(self, "b", _row("b", self.b))
         if as_array("heaviside", self.heaviside).dtype != bool:
             raise ValueError(
-                f"heaviside says True or False of a unit, got {shown(self.heaviside)}."
+                f"heaviside holds True or False for each unit, got {shown(self.heaviside)}."
             )
         object.__setattr__(self, "heaviside", np.asarray(self.heaviside))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transformer:
-    """A causal transformer, finite or in the limit.
+    """A causal transformer, finite or a Limit Transformer.
 
     **Fields:**
 
     - `alphabet`: the symbols, `"$"` first (the quantitative paper has none).
     - `E`: (symbols, d), token embeddings; `U`: (outputs, d), the unembedding.
-    - `positions`: (n, d). With a `context` N = n: the encodings p_1 ... p_N. Without (infinite
-      context): one period, p_i = positions[(i - 1) % n].
+    - `positions`: (n, d). With a `context` N = n, the encodings p_1 ... p_N; with infinite context,
+      one period: p_i = positions[(i - 1) % n].
     - `layers`; `context`: N(T), or None for infinity.
-    - `precision`: fractional bits of logits and of exponentials, or None: no rounding.
+    - `precision`: fractional bits of logits and of exponentials, or None for no rounding.
     - `scaling`: `"length"`, exp(log|x| a) for all logits, eq. (3); `"suffix"`, the quantitative
       paper's (its section 3.3): log i times phi alone; `"none"`.
     - `shift`: whether the largest logit is subtracted before exponentials are rounded (the
       quantitative paper). Without it all weights can round to zero, and attention is undefined.
 
-    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, layers that
-    are none, a context below 1, a precision below 0, or another scaling.
+    **Raises:** `ValueError` for shapes that do not fit, parameters that are not finite, anything
+    but layers in `layers`, a context below 1, a precision below 0, or an unknown scaling.
     """
 
     alphabet: tuple[str, ...]
@@ -163,9 +164,7 @@ class Transformer:
         if not isinstance(self.layers, tuple | list) or not all(
             isinstance(layer, Layer) for layer in self.layers
         ):
-            raise ValueError(
-                f"layers are several limit.Layer, in a tuple, got {shown(self.layers)}."
-            )
+            raise ValueError(f"layers are a tuple of limit.Layer, got {shown(self.layers)}.")
         object.__setattr__(self, "layers", tuple(self.layers))
         d = self.width
         for what, array, shape in [
@@ -201,12 +200,12 @@ class Transformer:
 
     @property
     def heads(self) -> int:
-        """The largest number of heads of a layer, H."""
+        """The largest number of heads in a layer, H."""
         return max((len(layer.heads) for layer in self.layers), default=0)
 
     @property
     def period(self) -> int | None:
-        """The smallest Delta with p_i = p_(i + Delta); None where there is none (PERIODIC)."""
+        """The smallest Delta with p_i = p_(i + Delta); None if there is none (PERIODIC)."""
         table = self.positions
         if self.context is None:
             return next(
@@ -220,7 +219,7 @@ class Transformer:
     def locality(self) -> int | None:
         """The smallest tau with phi(j, i) = 0 for i > j + tau; None if not LOCAL (Definition 3).
 
-        Only `Local` functions count as local: for others no finite check could tell.
+        Only `Local` functions count as local; for others no finite check can decide it.
         """
         reach = 0
         for phi in (h.phi for layer in self.layers for h in layer.heads):
@@ -232,14 +231,14 @@ class Transformer:
 
     @property
     def nope(self) -> bool:
-        """Whether no positions are used: all encodings and positional functions are zero."""
+        """Whether positions are unused: all encodings and positional functions are zero."""
         phis = (h.phi for layer in self.layers for h in layer.heads)
         silent = all(p is None or (isinstance(p, Local) and not any(p.values)) for p in phis)
         return silent and not self.positions.any()
 
     @property
     def parameters(self) -> list[Float[np.ndarray, "..."]]:
-        """All parameter arrays, positional functions' values among them."""
+        """All parameter arrays, including the values of positional functions."""
         found = [self.E, self.positions, self.U]
         for layer in self.layers:
             found += [layer.A, layer.B, layer.b]
@@ -255,7 +254,7 @@ class Transformer:
         return max(map(fractional_bits, self.parameters))
 
     def encode(self, string: Sequence[str], offset: int = 0) -> list[int]:
-        """Return the symbols of a string, after `$`, by their place in the alphabet.
+        """Return `$` and the symbols of a string as indices into the alphabet.
 
         **Raises:** `ValueError` for a symbol outside the alphabet, an offset below 0, or an input
         that is longer than the context.

@@ -1,8 +1,8 @@
-"""PAC-Bayes bounds of Gaussian posteriors, for losses whose tails are Gaussian.
+"""PAC-Bayes bounds for Gaussian posteriors and sub-Gaussian losses.
 
-The sharper paper's appendix E, in numpy and float64: `bound` and its optima, `semi_analytic` with
-a measured perturbation, `sub_gaussian` for the constant, `covering` to compare with,
-`sample_size` from which a bound says something.
+The sharper paper's appendix E, in numpy and float64: `bound` and its optima, `semi_analytic` with a
+measured perturbation, `sub_gaussian` for the constant, `covering` for comparison, and
+`sample_size`, from which a bound is not vacuous.
 """
 
 from theorykit.subjects.pacbayes._bounds import MESH as MESH

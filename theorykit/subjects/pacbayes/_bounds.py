@@ -1,4 +1,4 @@
-"""The bound, its optima over the KL weight and over sigma, and what can be read off it."""
+"""The bound, its optima over the KL weight and over sigma, and quantities derived from it."""
 
 import dataclasses
 import math
@@ -27,10 +27,10 @@ Values = Real[ArrayLike, "*values"] | Sequence[float]
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """A bound on the expected loss of N(theta, sigma^2 I), and what it is made of.
+    """A bound on the expected loss of N(theta, sigma^2 I), and its parts.
 
-    **Fields:** `value` = `loss` + `complexity`; `loss`: the perturbed training loss; `weight`: of
-    the loss against the KL divergence (lambda); `sigma`, None where there was none to choose.
+    **Fields:** `value` = `loss` + `complexity`; `loss`: the perturbed training loss; `weight`: the
+    weight of the loss against the KL divergence (lambda); `sigma`, None if it was not chosen.
     """
 
     value: float
@@ -43,7 +43,7 @@ class Bound:
 def gaussian_kl(squared_distance: Real[ArrayLike, "..."], sigma: Real[ArrayLike, "..."]) -> Any:
     """Return KL(N(a, sigma^2 I) || N(b, sigma^2 I)) = |a - b|^2 / (2 sigma^2).
 
-    A number for numbers, an array for arrays.
+    Returns a number for numbers, an array for arrays.
 
     **Raises:** `ValueError` for a sigma that is not positive, or a negative distance.
     """
@@ -58,7 +58,7 @@ def gaussian_kl(squared_distance: Real[ArrayLike, "..."], sigma: Real[ArrayLike,
 
 
 def best_weight(kl: float, n: int, constant: float, delta: float = 0.05) -> float:
-    """Return the lambda that makes the bound least: sqrt(2 n (KL + log 1/delta)) / C (E.2).
+    """Return the lambda that minimises the bound: sqrt(2 n (KL + log 1/delta)) / C (E.2).
 
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
@@ -72,7 +72,7 @@ def _best_weight(penalty: float, n: int, constant: float) -> float:
 
 
 def log_inverse(delta: float, ways: int = 1) -> float:
-    """Return log(ways / delta), for a delta whose inverse no float holds too."""
+    """Return log(ways / delta), also for a delta whose inverse overflows."""
     share = delta / ways
     if share > 1e-300:
         return math.log(1 / share)
@@ -80,9 +80,9 @@ def log_inverse(delta: float, ways: int = 1) -> float:
 
 
 def samples(n: int) -> int:
-    """Return a number of samples, that floats hold.
+    """Return a number of samples, checked to fit into a float.
 
-    **Raises:** `ValueError` for another.
+    **Raises:** `ValueError` for any other.
     """
     n = whole("n", n)
     if n > 10**300:
@@ -91,7 +91,7 @@ def samples(n: int) -> int:
 
 
 def square(value: float) -> float:
-    """Return the square, infinity beyond the largest float."""
+    """Return the square, or infinity if it overflows."""
     try:
         return float(value) ** 2
     except OverflowError:
@@ -113,17 +113,18 @@ def bound(
 
         E_Q L <= E_Q L^ + (KL(Q || P) + log 1/delta) / lambda + lambda C^2 / (2 n).
 
-    lambda must not depend on the sample. Without `weights` it is the optimum, and the complexity
-    is C sqrt(2 (KL + log 1/delta) / n): right where the KL divergence, or what stands in for it, is
-    known beforehand, as that of a construction is.
+    lambda must not depend on the sample. Without `weights` it is the optimum, and the complexity is
+    C sqrt(2 (KL + log 1/delta) / n); this is valid if the KL divergence, or its stand-in, is known
+    beforehand, as it is for a construction.
 
     **Arguments:**
 
-    - `loss`: E_Q of the training loss. `kl`: of the posterior from the prior. `n`: samples.
-    - `constant`: C, with E exp(t (E l - l)) <= exp(t^2 C^2 / 2) for the loss l of every network of
-      the posterior's support, t >= 0.
-    - `weights`: values of lambda that were fixed beforehand; the best of them is taken, and delta
-      shared among them. `choices`: how many more ways it is shared, such as over values of sigma.
+    - `loss`: E_Q of the training loss. `kl`: from the prior to the posterior. `n`: the number of
+      samples.
+    - `constant`: C, with E exp(t (E l - l)) <= exp(t^2 C^2 / 2) for t >= 0 and the loss l of every
+      network in the support of the posterior.
+    - `weights`: values of lambda fixed beforehand; the best of them is taken, and delta is split
+      among them. `choices`: a further number of ways to split delta, such as over values of sigma.
 
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
@@ -137,18 +138,18 @@ def bound(
         weights = _positive("a weight", weights)
         penalty = kl + log_inverse(delta / choices, weights.size)
         best = _best_weight(penalty, n, constant)
-        # lambda / best + best / lambda is what counts: the nearest in the logarithm.
+        # minimise lambda / best + best / lambda: take the nearest in the logarithm
         weight = float(weights.flat[np.argmin(np.abs(np.log(weights / best)))])
     complexity = float(penalty / weight + weight * square(constant) / (2 * n))
-    if not math.isfinite(complexity):  # the best weight's, where it or C^2 is beyond floats
+    if not math.isfinite(complexity):  # use that of the best weight if the weight or C^2 overflows
         complexity = constant * math.sqrt(2 * penalty / n) if weights is None else math.inf
     return Bound(float(loss) + complexity, float(loss), complexity, weight)
 
 
 def confidence(level: float, loss: float, kl: float, n: int, constant: float) -> float:
-    """Return the delta at which `bound` equals a level, at the best lambda; 1 if none does.
+    """Return the delta at which `bound` equals a level, at the best lambda; 1 if there is none.
 
-    exp(KL - n (level - loss)^2 / (2 C^2)), what appendix G solves for.
+    It is exp(KL - n (level - loss)^2 / (2 C^2)), for which appendix G solves.
 
     **Raises:** `ValueError` for arguments outside of their ranges.
     """
@@ -165,7 +166,7 @@ def confidence(level: float, loss: float, kl: float, n: int, constant: float) ->
 
 
 def best_sigma(squared_norm: float, trace: float, n: int, constant: float) -> float:
-    """Return the sigma that makes sigma^2 trace / 2 + C |theta| / (sigma sqrt(n)) least.
+    """Return the sigma that minimises sigma^2 trace / 2 + C |theta| / (sigma sqrt(n)).
 
     E.2, with the perturbation and log 1/delta left out: sigma^3 = C |theta| / (sqrt(n) trace).
 
@@ -196,16 +197,16 @@ def semi_analytic(
         E L(theta + eps) <= sigma^2 / 2 (trace + perturbation(sigma))
                             + C sqrt((|theta|^2 / sigma^2 + 2 log 1/delta) / n)
 
-    For an interpolator whose norm and perturbed sharpness are at most those given, which are a
-    construction's: they do not depend on the sample, so that sigma and lambda may be chosen for
-    them. Left out, the perturbation is 0: the truncated bound of E.3.
+    This is for an interpolator whose norm and perturbed sharpness are at most those given. The
+    given values come from a construction, so they do not depend on the sample, and sigma and lambda
+    may be optimised for them. Without `perturbation` it is 0, the truncated bound of E.3.
 
     **Arguments:** `squared_norm`: |theta|^2; `trace`: of the Hessian of the loss; `sigmas`: a mesh,
-    and `perturbation`: what to add to the trace at each of them, E tr H(theta + eps) - tr H(theta),
-    measured or bounded. Without a mesh sigma is any positive number.
+    and `perturbation`: the term to add to the trace at each of them, E tr H(theta + eps) - tr
+    H(theta), measured or bounded. Without a mesh, sigma ranges over all positive numbers.
 
     **Raises:** `ValueError` for a sigma, trace or norm that is not positive, NaN, a perturbation
-    without a mesh or of another length, or a best sigma whose square no float holds.
+    without a mesh or of another length, or a best sigma whose square overflows.
     """
     n = samples(n)
     _check(constant, delta)
@@ -226,7 +227,7 @@ def semi_analytic(
     extra = np.atleast_1d(reals("the perturbation", extra))
     if extra.shape != sigmas.shape:
         raise ValueError(
-            f"the perturbation has a number a sigma, {sigmas.shape}, and not {extra.shape}."
+            f"the perturbation has one number per sigma, {sigmas.shape}, not {extra.shape}."
         )
     return min((at(*pair) for pair in zip(sigmas, extra, strict=True)), key=lambda b: b.value)
 
@@ -244,7 +245,7 @@ def _truncated_sigma(norm2: float, trace: float, n: int, constant: float, delta:
         return 4 * u + curvature - C - norm + samples / 2 + root
 
     high = (C + (norm - samples) / 2 - curvature) / 3  # `best_sigma`
-    # The slope is 3 or more everywhere, so that there is a root above this.
+    # The slope is at least 3 everywhere, so there is a root above this.
     u = brentq(slope, high - max(slope(high), 0.0) / 3 - 1e-9, high + 1e-9, xtol=1e-12)
     if not abs(u) < 340:
         raise ValueError(
@@ -255,13 +256,13 @@ def _truncated_sigma(norm2: float, trace: float, n: int, constant: float, delta:
 
 
 def sample_size(value: Callable[[int], float], level: float, most: float = 1e18) -> int | float:
-    """Return the least n at which a bound that falls with n is below a level.
+    """Return the least n at which a bound that decreases in n is below a level.
 
-    Infinity if it is not below it at `most` samples. A bound says nothing at a level that a trivial
-    predictor has, such as the variance of the target for the best constant.
+    Infinity if it is not below the level at `most` samples. A bound is vacuous at a level that a
+    trivial predictor attains, such as the variance of the target for the best constant.
 
-    **Raises:** `ValueError` for a level that is NaN, `most` below 1, or a bound that is NaN or no
-    number at some n.
+    **Raises:** `ValueError` for a level that is NaN, `most` below 1, or a bound that is NaN or not
+    a number at some n.
     """
     level = _known("the level", level)
     if not callable(value):

@@ -14,8 +14,7 @@ from theorykit.subjects.pacbayes._bounds import log_inverse, samples, square
 class Layer(NamedTuple):
     """One layer X -> relu(softmax(X qk X') X value) output, as matrices.
 
-    `qk` (d, d), `value` (d, k), `output` (k, d'); None for an output that is the identity, without
-    an activation.
+    `qk` (d, d), `value` (d, k), `output` (k, d'); None means the identity, without an activation.
     """
 
     qk: Real[ArrayLike, "d d"]
@@ -33,19 +32,17 @@ def covering_constant(
         C = (|w|^(2/3) + sum_i (a_i |w|)^(2/3) (|W_C|_(2,1)^(2/3)
              + (2 |W_C| |W_V| |W_QK|_(2,1) B)^(2/3) + (|W_C| |W_V|_(2,1))^(2/3)))^3 B^2,
 
-    a_i = prod_(j > i) |W_C| |W_V| (1 + 4 |W_QK| B^2), ReLU having Lipschitz constant 1 and inputs
-    rows of norm at most B. The structure is that of their theorem for L layers; factors that only
-    make it larger (universal constants, dimensions) are left out, so that who beats this bound
-    beats theirs.
+    a_i = prod_(j > i) |W_C| |W_V| (1 + 4 |W_QK| B^2), where ReLU has Lipschitz constant 1 and the
+    rows of inputs have norm at most B. The structure is that of their theorem for L layers. Factors
+    that only make it larger (universal constants, dimensions) are left out, so a bound that beats
+    this one beats theirs.
 
-    **Raises:** `ValueError` for matrices or a readout that are not finite, no layer, or inputs
-    that are not positive.
+    **Raises:** `ValueError` for matrices or a readout that are not finite, an empty list of layers,
+    or `inputs` that is not positive.
     """
     several = isinstance(layers, list | tuple) and not isinstance(layers, Layer)
     if not several or not layers or not all(isinstance(one, Layer) for one in layers):
-        raise ValueError(
-            f"layers are one layer or more, each a pacbayes.Layer, got {shown(layers)}."
-        )
+        raise ValueError(f"layers is a nonempty list of pacbayes.Layer, got {shown(layers)}.")
     inputs = positive("inputs, their largest norm,", inputs)
     readout = reals("readout", readout).reshape(-1, 1)
     scale = float(np.linalg.norm(readout))
@@ -58,7 +55,7 @@ def covering_constant(
         after *= out * value * (1 + 4 * qk * square(inputs))
     total = square(total) * total if total > 1e100 else total**3
     if math.isnan(found := total * square(inputs)):
-        raise ValueError("these norms multiply to numbers beyond the largest float.")
+        raise ValueError("the product of these norms overflows.")
     return found
 
 
@@ -79,13 +76,13 @@ def covering(
     lipschitz: float = 1.0,
     delta: float = 0.05,
 ) -> float:
-    """Return the bound on the generalisation gap that a covering number gives.
+    """Return the bound on the generalisation gap that follows from a covering number.
 
         4 l sqrt(E / n) (1 + log(A sqrt(n / E))) + 2 A sqrt(log(1/delta) / 2n),
         E = C log(d n T + 1)
 
     for a loss with Lipschitz constant `lipschitz` and values of at most A = `bounded`; the
-    logarithm is left out where it is negative. The universal constant is taken to be 1.
+    logarithm is left out where it is negative. The universal constant is taken as 1.
     """
     n = samples(n)
     numbers = {"the constant": constant, "bounded": bounded, "lipschitz": lipschitz}

@@ -1,4 +1,4 @@
-"""What the bounds are fed with: losses of a network, and of its Gaussian perturbations."""
+"""Inputs for the bounds: losses of a network and of its Gaussian perturbations."""
 
 import functools
 from typing import Any
@@ -27,7 +27,7 @@ Targets = Real[Array | np.ndarray, " inputs *outputs"]
 def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, " inputs"]:
     """Return (f(x_i) - y_i)^2 at P inputs, (P,), summed over the outputs of f.
 
-    **Raises:** `ValueError` for no inputs, or targets that do not fit the outputs.
+    **Raises:** `ValueError` for an empty batch, or targets that do not fit the outputs.
     """
     x, y = _inputs(network, x), as_array("targets", y)
     out = jax.vmap(network)(x)
@@ -40,7 +40,7 @@ def squared_losses(network: nnx.Module, x: Inputs, y: Targets) -> Float[Array, "
 def _inputs(network: Any, x: Any) -> Array:
     """Return inputs along the first axis, for a network.
 
-    **Raises:** `ValueError` for what is neither.
+    **Raises:** `ValueError` for anything else.
     """
     function("a network", network, "a function of one input")
     x = as_array("x", x)
@@ -59,22 +59,22 @@ def perturbed_losses(
 ) -> Float[Array, "draws inputs"]:
     """Return the squared losses of `draws` networks theta + eps, eps ~ N(0, sigma^2 I): (draws, P).
 
-    Every draw comes with its mirror image theta - eps, so that the odd orders in sigma cancel in
-    the mean over draws; `draws` is even.
+    Every draw comes with its mirror image theta - eps, so odd orders in sigma cancel in the mean
+    over draws; `draws` is even.
 
-    **Raises:** `ValueError` for a sigma that is not positive, targets that are not finite or of
-    another number than the inputs, an odd number of draws.
+    **Raises:** `ValueError` for a sigma that is not positive, targets that are not finite or not
+    one per input, an odd number of draws.
     """
     instance("network", network, nnx.Module, "an nnx.Module")
     sigma, key, x = positive("sigma", sigma), as_key(key), _inputs(network, x)
     draws = whole("draws", draws)
     if draws % 2:
-        raise ValueError(f"draws come in pairs, so that their number is even; got {draws}.")
+        raise ValueError(f"draws come in pairs, so their number must be even; got {draws}.")
     y = as_array("targets", y)
     if np.shape(y)[:1] != (len(x),):
         raise ValueError(
             f"there are {len(x)} inputs and {np.shape(y)[0] if np.ndim(y) else 'no'} targets; "
-            "give a target an input."
+            "give one target per input."
         )
     finite("targets", y)
     affordable("that many draws", draws * len(x), 2**31)
@@ -103,9 +103,9 @@ def _perturbed(
 
 
 def distance(network: nnx.Module, prior: nnx.Module | None = None) -> float:
-    """Return |theta - theta_0|^2 over all parameters; from 0 without a prior's centre.
+    """Return |theta - theta_0|^2 over all parameters; theta_0 = 0 if no prior is given.
 
-    **Raises:** `ValueError` for networks of different parameters.
+    **Raises:** `ValueError` for networks with different parameters.
     """
     instance("network", network, nnx.Module, "an nnx.Module")
     leaves = jax.tree.leaves(nnx.state(network, nnx.Param))
@@ -115,7 +115,7 @@ def distance(network: nnx.Module, prior: nnx.Module | None = None) -> float:
         centre = jax.tree.leaves(nnx.state(prior, nnx.Param))
     shapes = [[np.shape(a) for a in some] for some in (leaves, centre)]
     if prior is not None and shapes[0] != shapes[1]:
-        raise ValueError("the network and the prior have parameters of different shapes.")
+        raise ValueError("the parameters of the network and the prior have different shapes.")
     away = [
         np.sum((np.asarray(a, float) - np.asarray(b, float)) ** 2)
         for a, b in zip(leaves, centre, strict=True)

@@ -1,4 +1,4 @@
-"""The sub-Gaussian constant of a loss, from a sample of it."""
+"""The sub-Gaussian constant of a loss, estimated from a sample."""
 
 import math
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from theorykit.common.arguments import MANY, one_of, reals, whole
 
 
 class Constant(NamedTuple):
-    """A constant C, its standard error, from how many `losses`, and the t that decides it.
+    """A constant C, its standard error, the number of `losses`, and the t that attains it.
 
-    `at` is 0 where the variance decides.
+    `at` is 0 if the limit t -> 0, the variance, attains it.
     """
 
     value: float
@@ -25,15 +25,15 @@ class Constant(NamedTuple):
 def sub_gaussian(
     losses: Real[ArrayLike, "..."] | Sequence[float], tail: str = "both", points: int = 200
 ) -> Constant:
-    """Return the least C with E exp(t (l - E l)) <= exp(t^2 C^2 / 2), of the empirical law.
+    """Return the least C with E exp(t (l - E l)) <= exp(t^2 C^2 / 2) for the empirical law.
 
-    C^2 is the largest 2 log E exp(t (l - E l)) / t^2, which is the variance at t -> 0. A plug-in
-    estimate: the standard error is that of the delta method, and losses rarer than 1 / count are
-    not seen at all, so that C is too small for a law with such.
+    C^2 is the supremum of 2 log E exp(t (l - E l)) / t^2, which tends to the variance as t -> 0.
+    This is a plug-in estimate: the standard error is that of the delta method, and losses rarer
+    than 1 / count are not seen at all, so C is too small for a law that has such losses.
 
     **Arguments:** `losses`: of one network at many inputs, of any shape. `tail`: "both", as in
-    appendix A, or "lower", t < 0: all that the bound needs, and for losses of at least 0 never
-    above sqrt(E l^2). `points`: of the grid of log t, which is then refined.
+    appendix A, or "lower", t < 0: all that the bound needs, and for nonnegative losses at most
+    sqrt(E l^2). `points`: of the grid of log t, which is then refined.
 
     **Raises:** `ValueError` for fewer than two losses, NaN or infinity, or another tail.
     """
@@ -43,11 +43,11 @@ def sub_gaussian(
     tail, points = one_of("tail", tail, ("both", "lower")), whole("points", points, 2, MANY)
     largest = float(np.abs(found).max())
     unit = 1.0 if largest < 1e150 else math.ldexp(1.0, math.frexp(largest)[1] - 1)
-    if unit > 1:  # squares and sums would be beyond floats
+    if unit > 1:  # squares and sums would overflow
         value, stderr, count, at = sub_gaussian(found / unit, tail, points)
         return Constant(value * unit, stderr * unit, count, at / unit)
     z = found - found.mean()
-    if not z.min() < 0 < z.max():  # the mean is rounded to one of the found
+    if not z.min() < 0 < z.max():  # the mean was rounded to one of the values
         z = z - z.mean()
     size = np.abs(z).max()
     if size == 0:
@@ -57,7 +57,7 @@ def sub_gaussian(
     signs = (-1.0, 1.0) if tail == "both" else (-1.0,)
     square, at = variance, 0.0
     for sign in signs:
-        # Where t max z > 2 log n the ratio falls: log E exp(t z) >= t z - log n.
+        # Where t max z > 2 log n the ratio decreases: log E exp(t z) >= t max z - log n.
         grid = np.geomspace(1e-3, (2 * np.log(len(z)) + 10) / (sign * z).max(), points)
         values = np.array([_ratio(sign * t, z) for t in grid])
         best = int(values.argmax())

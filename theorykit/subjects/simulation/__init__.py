@@ -1,4 +1,4 @@
-"""The proofs of the quantitative paper as functions: short strings that simulate long ones."""
+"""Proofs of the quantitative paper as functions: short strings that simulate long ones."""
 
 from theorykit.subjects.simulation._average import AverageSimulation as AverageSimulation
 from theorykit.subjects.simulation._average import bulk_error as bulk_error

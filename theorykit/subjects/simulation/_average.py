@@ -42,11 +42,11 @@ class AverageSimulation:
 def simulate_average(f: Transformer, g: Transformer, x: Sequence[str], N: int) -> AverageSimulation:
     """Return sim_N(x): the last N' tokens of x, N <= N' < N + Delta, N' = |x| mod Delta.
 
-    If tokens are independent and their residues do not matter, z is distributed as strings of
-    length N' are: no mass is moved to unlikely ones.
+    If tokens are independent and their residues do not matter, z is distributed like strings of
+    length N': no mass moves to unlikely ones.
 
-    **Raises:** `ValueError` for transformers that `simulate_hard` would refuse, tau beyond N, an N
-    that leaves no N' up to |x|, or a symbol outside the alphabet.
+    **Raises:** `ValueError` for transformers that `simulate_hard` would refuse, tau > N, an N for
+    which there is no N' <= |x|, or a symbol outside the alphabet.
     """
     for name, t in (("f", f), ("g", g)):
         one_layer(t, name)
@@ -54,10 +54,12 @@ def simulate_average(f: Transformer, g: Transformer, x: Sequence[str], N: int) -
     f.encode(x)
     N = whole("N", N)
     if tau >= N:
-        raise ValueError(f"tau = {tau} lies beyond N = {N}.")
+        raise ValueError(f"tau = {tau} exceeds N = {N}.")
     length = N + (len(x) - N) % period
     if length > len(x):
-        raise ValueError(f"no N' from N = {N} on is at most |x| = {len(x)} and equal mod {period}.")
+        raise ValueError(
+            f"no N' >= N = {N} is at most |x| = {len(x)} and congruent to it mod {period}."
+        )
     z = x[len(x) - length :]
     gaps = [np.linalg.norm(hard_output(t, x) - hard_output(t, z)) for t in (f, g)]
     return AverageSimulation(z, (float(gaps[0]), float(gaps[1])))
@@ -74,8 +76,8 @@ def in_bulk(
 
     **Arguments:** `x`: (T,) symbols as integers; `p`: (symbols,) probabilities.
 
-    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol; for probabilities
-    that are below 0 or do not sum to 1, or a delta below 0.
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or an empty string; for
+    probabilities that are negative or do not sum to 1, or a negative delta.
     """
     p = probabilities(p)
     x, period, tau = string(x, len(p)), whole("period", period), whole("tau", tau, 0)
@@ -88,7 +90,7 @@ def in_bulk(
 def probabilities(p: Any) -> Float[np.ndarray, " symbols"]:
     """Return probabilities as an array.
 
-    **Raises:** `ValueError` for other numbers.
+    **Raises:** `ValueError` for anything else.
     """
     found = np.asarray(as_array("p", p), float)
     if found.ndim != 1 or not (found >= 0).all() or not abs(found.sum() - 1) <= 1e-6:

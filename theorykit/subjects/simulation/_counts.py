@@ -1,7 +1,7 @@
 """The numbers of tokens in the simulating string: the cases of the proof of Theorem 4.1.
 
-All on flat arrays over (symbol, residue) pairs: `n` how often a pair occurs in the prefix of x,
-`Af` and `Ag` which pairs f and g attend to, with |P_f| <= |P_g|. In exact integers.
+Arrays are flat over (symbol, residue) pairs: `n` counts the occurrences of a pair in the prefix of
+x, and `Af` and `Ag` mark the pairs that f and g attend to, with |P_f| <= |P_g|. Integers are exact.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from theorykit.common.arguments import integers, positive, shown, whole
 LARGEST = 2**63 - 1
 
 Bounds = dict[str, tuple[float, float]]
-"""Both sides of numbered inequalities, by their number."""
+"""Both sides of the numbered inequalities, by number."""
 
 
 def apportion(
@@ -28,7 +28,7 @@ def apportion(
 
     The largest remainders are rounded up.
 
-    **Raises:** `ValueError` for numbers that are not whole or below 0, weights all 0 unless the
+    **Raises:** `ValueError` for numbers that are not nonnegative integers, weights all 0 unless the
     total is 0, or a total of 2^63 or more.
     """
     row = np.asarray(weights, None if hasattr(weights, "dtype") else object)
@@ -38,7 +38,7 @@ def apportion(
     if total > LARGEST:
         raise ValueError(f"the total is at most 2^63 - 1, got {shown(total)}.")
     if total and not any(w):
-        raise ValueError(f"{total} cannot be shared by weights of sum 0.")
+        raise ValueError(f"{total} cannot be apportioned by weights of sum 0.")
     every = max(sum(w), 1)
     floors = [total * v // every for v in w]
     left = total - sum(floors)
@@ -50,7 +50,7 @@ def apportion(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counted:
-    """Numbers m of tokens, the case of the proof, and what its numbered inequalities compare.
+    """Numbers m of tokens, the case of the proof, and both sides of its numbered inequalities.
 
     **Fields:** `m`: flat, int64; `case`; `bounds`.
     """
@@ -61,7 +61,7 @@ class Counted:
 
 
 def inverse(eps: float) -> Fraction:
-    """Return 1 / eps as a fraction; the nearest float's, so that 0.1 gives 10.
+    """Return 1 / eps as a fraction, via the nearest float, so that 0.1 gives 10.
 
     **Raises:** `ValueError` for an eps that is not a positive number.
     """
@@ -77,21 +77,23 @@ def counted(
 ) -> Counted:
     """Return the numbers of tokens, by the cases of the proof of Theorem 4.1.
 
-    **Arguments:** flat arrays over pairs: `n`: how often each (symbol, residue) occurs in the
-    prefix; `Af`, `Ag`: which of them f and g attend to, f to no more tokens than g.
+    **Arguments:** flat arrays over pairs: `n`: the count of each (symbol, residue) in the prefix;
+    `Af`, `Ag`: the pairs that f and g attend to, f to no more tokens than g.
 
-    **Raises:** `ValueError` for numbers below 0 or of a sum of 2^63 or more, arrays of several
+    **Raises:** `ValueError` for negative counts or a sum of 2^63 or more, arrays of different
     lengths, or an eps that is not a positive number.
     """
     n, Af, Ag = integers("n", n), np.asarray(Af), np.asarray(Ag)
     if not Af.dtype == Ag.dtype == bool:
-        raise ValueError(f"Af and Ag say True or False of each pair, got {shown(Af)}, {shown(Ag)}.")
+        raise ValueError(
+            f"Af and Ag hold True or False for each pair, got {shown(Af)}, {shown(Ag)}."
+        )
     if not n.shape == Af.shape == Ag.shape or n.ndim != 1:
         raise ValueError(
-            f"n, Af and Ag are rows of one length, got {n.shape}, {Af.shape}, {Ag.shape}."
+            f"n, Af and Ag are rows of the same length, got {n.shape}, {Af.shape}, {Ag.shape}."
         )
     if (n < 0).any() or sum(n.tolist()) > LARGEST:
-        raise ValueError("numbers of tokens are at least 0, and all together below 2^63.")
+        raise ValueError("numbers of tokens are at least 0, and their sum is below 2^63.")
     most, Pf, Pg = inverse(eps), int(n[Af].sum()), int(n[Ag].sum())
     if Pg <= most:
         return Counted(np.where(Af | Ag, n, 0), "copy both", {})
@@ -136,7 +138,7 @@ def scaled(
 
 
 def _exactly(times: int, n: Int[np.ndarray, " pairs"]) -> Any:
-    """Return a multiple of n, in Python's integers where int64 does not hold it."""
+    """Return a multiple of n, in Python integers if int64 would overflow."""
     fits = times * int(n.max(initial=0)) <= LARGEST
     return times * (n if fits else n.astype(object))
 
@@ -144,7 +146,7 @@ def _exactly(times: int, n: Int[np.ndarray, " pairs"]) -> Any:
 def _divided(
     times: int, n: Int[np.ndarray, " pairs"], by: int
 ) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
-    """Return the quotients and remainders of times n by a number; beyond it, of n where n <= by."""
+    """Return the quotients and remainders of times min(n, by), divided by `by`."""
     product = _exactly(times, np.minimum(n, by))
     return (product // by).astype(np.int64), (product % by).astype(np.int64)
 
@@ -155,7 +157,7 @@ def _raise(
     remainder: Int[np.ndarray, " pairs"],
     by: int,
 ) -> None:
-    """Add 1 to `by` of the places, those with the largest remainders."""
+    """Add 1 at the `by` places with the largest remainders."""
     places = np.flatnonzero(where)
     m[places[np.argsort(-remainder[places], kind="stable")][:by]] += 1
 
@@ -231,16 +233,17 @@ def balanced(
     eps: float,
     slots: Int[np.ndarray, " period"],
 ) -> tuple[Int[np.ndarray, "symbols period"], Int[np.ndarray, " period"]]:
-    """Return numbers of tokens that fill the slots of every residue (ours, not the paper's).
+    """Return numbers of tokens that fill the slots of every residue (not in the paper).
 
-    For positional encodings where some residue of x has nothing but tokens attended to: whatever
-    is put there counts, so the numbers of the proof cannot be had. Where f attends to many, all
-    pairs are scaled alike; otherwise f's are as in the proof and the others share what is left.
+    This is for positional encodings where all tokens at some residue of x are attended to: whatever
+    is put there counts, so the numbers of the proof cannot be used. If f attends to many tokens,
+    all pairs are scaled alike; otherwise the pairs of f are as in the proof and the others share
+    the rest.
 
     **Arguments:** `slots`, of at least ceil(1 / eps^2).
 
-    **Returns:** the numbers m, and how many tokens that no one attends to are left for each
-    residue.
+    **Returns:** the numbers m, and for each residue the number of remaining tokens that nobody
+    attends to.
     """
     positions = n.sum(0)
     seen = np.where(Af | Ag, n, 0)

@@ -1,4 +1,4 @@
-"""From numbers of tokens to a string: every token at a position of its residue."""
+"""From numbers of tokens to a string, with every token at a position of its residue."""
 
 import numpy as np
 from jaxtyping import Int, Int64
@@ -10,7 +10,7 @@ def _table(given: Int[np.ndarray, "symbols period"]) -> Int64[np.ndarray, "symbo
     m = integers("m", given)
     if m.ndim != 2 or not m.size or (m < 0).any() or m.astype(float).sum() > 2**62:
         raise ValueError(
-            "m holds numbers of tokens, at least 0 and below 2^62 together, by symbol and residue; "
+            "m holds numbers of tokens by symbol and residue, at least 0 and of sum below 2^62; "
             f"got {shown(given)}."
         )
     return m
@@ -22,12 +22,12 @@ def slots(prefix: int, period: int) -> Int[np.ndarray, " {period}"]:
 
 
 def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least: int) -> int:
-    """Return the least prefix length with room for m, of a residue, with `least` symbols in all.
+    """Return the least prefix length with the right residue, room for m and `least` symbols in all.
 
-    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols
-    which follow.
+    **Arguments:** `m`: (symbols, period); `residue`: that of the last of the tau + 1 symbols that
+    follow.
 
-    **Raises:** `ValueError` for numbers below 0.
+    **Raises:** `ValueError` for negative numbers.
     """
     m, residue = _table(m), whole("residue", residue, 0)
     tau, least = whole("tau", tau, 0), whole("least", least, 0)
@@ -41,18 +41,20 @@ def shortest(m: Int[np.ndarray, "symbols period"], residue: int, tau: int, least
 def lay_out(
     m: Int[np.ndarray, "symbols period"], prefix: int, fillers: Int[np.ndarray, " period"]
 ) -> Int64[np.ndarray, " {prefix}"] | None:
-    """Return a prefix with m[s, i] tokens s at residue i, and fillers wherever there is room.
+    """Return a prefix with m[s, i] tokens s at residue i, and fillers in the remaining places.
 
     **Arguments:** `fillers`: (period,), a symbol to fill up with, or -1 where there is none.
 
-    **Returns:** the symbols, (prefix,); None where a filler is missing, or there is no room.
+    **Returns:** the symbols, (prefix,), or None if a filler is missing or there is not enough room.
 
-    **Raises:** `ValueError` for numbers below 0, or another number of fillers than residues.
+    **Raises:** `ValueError` for negative numbers, or if fillers are not one per residue.
     """
     m, fillers, prefix = _table(m), integers("fillers", fillers), whole("prefix", prefix, 0)
     affordable("a prefix", prefix, 2**30, "symbols")
     if np.shape(fillers) != (m.shape[1],):
-        raise ValueError(f"there are {m.shape[1]} residues, and fillers of {np.shape(fillers)}.")
+        raise ValueError(
+            f"there are {m.shape[1]} residues, but fillers has shape {np.shape(fillers)}."
+        )
     period = m.shape[1]
     found = np.empty(prefix, np.int64)
     for i, room in enumerate(slots(prefix, period)):

@@ -1,4 +1,4 @@
-"""Training lengths: what the theorems ask for, and what is needed."""
+"""Training lengths: those that the theorems require, and those that are needed."""
 
 import dataclasses
 import itertools
@@ -36,10 +36,10 @@ from theorykit.subjects.simulation._two_layers import last_outputs
 
 @dataclasses.dataclass(frozen=True)
 class TrainingLength:
-    """A length up to which agreement within eps is enough, by a theorem.
+    """A length up to which agreement within eps suffices, by a theorem.
 
-    **Fields:** `length`: with the explicit constants of the proof, repaired; infinity beyond the
-    largest float; `error`: then |f(x) - g(x)| is at most this on every string (on average, for
+    **Fields:** `length`: with the explicit constants of the repaired proof; infinity if it
+    overflows; `error`: the resulting bound on |f(x) - g(x)| on every string (on average, for
     Theorem 4.2); `printed`: the theorem's expression, with the constant 1.
     """
 
@@ -51,7 +51,8 @@ class TrainingLength:
 def training_length(f: Transformer, g: Transformer, eps: float) -> TrainingLength:
     """Return the bound of Theorem 4.1 (one layer) or of Theorem 5.2 (two layers).
 
-    Theorem 5.2's proof gives no constants for Lemma 5.3; those of `complexity` are used, with 1.
+    The proof of Theorem 5.2 gives no constants for Lemma 5.3; those of `complexity` are used, with
+    the constant 1.
 
     **Raises:** `ValueError` for transformers of neither kind, or eps outside (0, 1).
     """
@@ -104,10 +105,11 @@ def _power(base: float, exponent: float) -> float:
 def average_length(
     f: Transformer, g: Transformer, eps: float, alpha: Sequence[float] | Mapping[str, float]
 ) -> TrainingLength:
-    """Return the bound of Theorem 4.2, for tokens drawn from a Dirichlet's distribution.
+    """Return the bound of Theorem 4.2, for token distributions drawn from a Dirichlet distribution.
 
-    The proof's choice of eta, rho, gamma and delta, eq. (39) with its constants from (37) and
-    Lemma A.9. The printed statement has eps^(-2 - 2/alpha_0); the proof needs eps^(-1 - 1/alpha_0).
+    Uses the proof's choice of eta, rho, gamma and delta, and eq. (39) with its constants from (37)
+    and Lemma A.9. The printed statement has eps^(-2 - 2/alpha_0); the proof needs eps^(-1 -
+    1/alpha_0).
 
     **Arguments:** `alpha`: the parameters of the Dirichlet distribution, one per symbol.
 
@@ -155,12 +157,13 @@ def average_length(
 def dirichlet(alpha: Sequence[float] | Mapping[str, float], alphabet: Sequence[str]) -> list[float]:
     """Return the parameters in the alphabet's order.
 
-    **Raises:** `ValueError` for one at or below 0, another number of them, or a symbol without.
+    **Raises:** `ValueError` for a parameter that is not positive, a wrong number of them, or a
+    symbol without one.
     """
     if isinstance(alpha, Mapping) and (missing := [s for s in alphabet if s not in alpha]):
-        raise ValueError(f"a Dirichlet has a parameter a symbol; {missing[0]!r} has none.")
+        raise ValueError(f"a Dirichlet has one parameter per symbol; {missing[0]!r} has none.")
     if not isinstance(alpha, Mapping | Sequence | np.ndarray) or isinstance(alpha, str | bytes):
-        raise ValueError(f"a Dirichlet's parameters are numbers in a list, got {shown(alpha)}.")
+        raise ValueError(f"a Dirichlet's parameters are a list of numbers, got {shown(alpha)}.")
     found = [alpha[s] for s in alphabet] if isinstance(alpha, Mapping) else list(alpha)
     if len(found) != len(alphabet):
         raise ValueError(f"a Dirichlet over {len(alphabet)} symbols has as many parameters, not "
@@ -172,10 +175,11 @@ def dirichlet(alpha: Sequence[float] | Mapping[str, float], alphabet: Sequence[s
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NeededLength:
-    """The length that is needed, by exhaustive search.
+    """The training length that is needed, by exhaustive search.
 
-    **Fields:** `length`: the smallest N for which strings up to N show, within eps, the largest
-    difference at all lengths tested; `lengths`, `differences`: the largest |f(x) - g(x)| at each.
+    **Fields:** `length`: the smallest N such that strings up to length N show, within eps, the
+    largest difference over all lengths tested; `lengths`, `differences`: the largest |f(x) - g(x)|
+    at each length.
     """
 
     length: int
@@ -188,15 +192,15 @@ def needed_length(
 ) -> NeededLength:
     """Return the smallest N for which agreement up to N implies agreement at all tested lengths.
 
-    If |f - g| <= e on all strings up to N, then |f - g| <= e + eps on all up to `longest`. One
-    layer: all suffixes and all numbers of tokens, from the length where attention is hard; two
-    layers: all strings.
+    If |f - g| <= e on all strings up to N, then |f - g| <= e + eps on all up to `longest`. For one
+    layer, all suffixes and all numbers of tokens are tried, from the length at which attention is
+    hard; for two layers, all strings.
 
-    **Arguments:** `most`: how many cases of one length are looked at, and a hundred times as many
-    of all lengths together.
+    **Arguments:** `most`: the largest number of cases for one length; all lengths together may have
+    a hundred times as many.
 
-    **Raises:** `ValueError` as `training_length`, for more cases than that, before any is looked
-    at, or for a longest length at which attention is not yet hard.
+    **Raises:** `ValueError` as `training_length`, for more cases than that, before any is tried, or
+    for a longest length at which attention is not yet hard.
     """
     most = size("most", most)
     eps = between("eps", eps)
@@ -222,9 +226,9 @@ def needed_length(
 
 
 def _affordable(f: Transformer, g: Transformer, first: int, longest: int, most: int) -> None:
-    """Raise a `ValueError` if one length has too many cases, or all together."""
+    """Raise a `ValueError` if one length, or all together, have too many cases."""
     cases = _strings if f.depth == 2 else _counts
-    low, high = first - 1, longest  # the cases grow with the length
+    low, high = first - 1, longest  # the number of cases grows with the length
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if cases(f, g, middle, most) <= most else (low, middle)
@@ -233,20 +237,20 @@ def _affordable(f: Transformer, g: Transformer, first: int, longest: int, most: 
         what = some if f.depth == 1 else f"{len(f.alphabet)}^{high} strings"
         raise ValueError(f"{what} at length {high} are more than most={most}.")
     sizes = range(first, longest + 1)
-    step = max(1, len(sizes) // 1000)  # at so many lengths at least
-    each = 1000  # what one length takes beside its cases
+    step = max(1, len(sizes) // 1000)  # sample 1000 lengths or more
+    each = 1000  # the overhead of one length
     total = step * sum(each + cases(f, g, T, most) for T in sizes[::step])
-    affordable(f"looking at all lengths up to {longest}", total, 100 * most, "cases")
+    affordable(f"trying all lengths up to {longest}", total, 100 * most, "cases")
 
 
 def _strings(f: Transformer, g: Transformer, T: int, most: int) -> int:
-    """Return how many strings of a length there are; more than `most`, if there are more."""
+    """Return the number of strings of a length, or a number above `most` if it exceeds `most`."""
     S = len(f.alphabet)
     return S**T if T * math.log(S) < math.log(most) + 50 else most + 1
 
 
 def _counts(f: Transformer, g: Transformer, T: int, most: int) -> int:
-    """Return how many suffixes and numbers of tokens a length has."""
+    """Return the number of suffixes and of token counts of a length."""
     period, tau = together(f, g)
     S, ways = len(f.alphabet), 1
     if (tau + 1) * math.log(S) > math.log(most) + 50:
@@ -276,7 +280,7 @@ def _all_counts(f: Transformer, g: Transformer, T: int, most: int) -> Iterator[n
 
 
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
-    """Return all ways to write a total as a sum of that many numbers of at least 0."""
+    """Return all ways to write a total as a sum of `parts` nonnegative integers."""
     if parts == 1:
         return [(total,)]
     return [(k, *rest) for k in range(total + 1) for rest in _compositions(total - k, parts - 1)]
@@ -288,13 +292,13 @@ def _outputs(
     suffix: Int[np.ndarray, " suffix"],
     residue: int,
 ) -> Float[np.ndarray, "cases outputs"]:
-    """Return f under hard attention for many prefixes n."""
+    """Return f under hard attention for a batch of prefixes n."""
     period = n.shape[-1]
     found = np.empty((len(n), len(f.U)))
     values = tokens(f, period) @ f.layers[0].heads[0].V.T
     near = values[suffix, (residue - np.arange(len(suffix))) % period]
     _, group = np.unique((n > 0).reshape(len(n), -1), axis=0, return_inverse=True)
-    for k in range(group.max() + 1):  # what is attended to depends on which pairs occur
+    for k in range(group.max() + 1):  # attention depends on which pairs occur
         some = n[group.ravel() == k]
         seen = attention(f, some[0], suffix, residue)
         weight = np.where(seen.pairs, some, 0)

@@ -1,4 +1,4 @@
-"""Margins and norms of the bounds, computed from weights."""
+"""The margins and norms in the bounds, computed from weights."""
 
 import math
 
@@ -23,7 +23,7 @@ def logit_margin(f: Transformer, far: bool = True) -> float:
     Infinity where a query sees one logit only.
 
     **Arguments:** `far`: whether the logits of tokens beyond tau count, as they must. The paper's
-    set has those at distance 0 ... tau alone, with which softmax need not be hard.
+    set has only those at distance 0 ... tau, and then softmax need not be hard.
 
     **Raises:** `ValueError` unless f has one layer of one head, is periodic, local and of finite
     precision.
@@ -42,17 +42,17 @@ def logit_margin(f: Transformer, far: bool = True) -> float:
 
 
 def hard_length(f: Transformer) -> int:
-    """Return a length from which softmax is a uniform average over the largest logits.
+    """Return a length from which on softmax is a uniform average over the largest logits.
 
-    2^((p + 1) / gamma) and one more: what is below half of 2^-p rounds to 0. (The paper cuts off
-    at 2^-p and has 2^(p / gamma).)
+    It is 2^((p + 1) / gamma) plus one, since anything below half of 2^-p rounds to 0. (The paper
+    cuts off at 2^-p and has 2^(p / gamma).)
 
-    **Raises:** `ValueError` as `logit_margin`, or where the length has more than 300 digits.
+    **Raises:** `ValueError` as `logit_margin`, or if the length has more than 300 digits.
     """
     one_layer(f)
     bits = ((f.precision or 0) + 1) / logit_margin(f)
     if bits > 1000:
-        raise ValueError(f"softmax is hard only from 2^{bits:.0f} symbols on, beyond all lengths.")
+        raise ValueError(f"softmax is hard only from 2^{bits:.0f} symbols on, which is too long.")
     return math.floor(2.0**bits) + 1
 
 
@@ -61,8 +61,8 @@ def positional_margin(f: Transformer, zero: bool = True) -> float:
 
     Infinity where a head has one value only.
 
-    **Arguments:** `zero`: whether 0 is among the values. It must be: the suffix's tokens also
-    count among all tokens, which has exponent 0. The paper leaves it out.
+    **Arguments:** `zero`: whether 0 is among the values. It must be, since the tokens of the suffix
+    also count among all tokens, with exponent 0. The paper leaves it out.
 
     **Raises:** `ValueError` unless f is one of `two_layers`.
     """
@@ -81,12 +81,12 @@ def positional_margin(f: Transformer, zero: bool = True) -> float:
 def two_layers(f: Transformer, name: str = "f") -> None:
     """Raise a `ValueError` unless f is in the class of Definition 5.1.
 
-    Two layers, one head in the second, local, phi >= 0 and in the first layer alone, no encodings,
-    embeddings of norm at most 1, no rounding, log i times phi alone.
+    Two layers, one head in the second, local, phi >= 0 and only in the first layer, no encodings,
+    embeddings of norm at most 1, no rounding, and log i scaling phi only.
     """
     limit_transformer(f, name)
     if f.depth != 2 or len(f.layers[1].heads) != 1:
-        raise ValueError(f"{name} has two layers, and one head in the second.")
+        raise ValueError(f"{name} must have two layers, with one head in the second.")
     if f.precision is not None or f.scaling != "suffix":
         raise ValueError(
             f'{name} has precision=None and scaling="suffix", not {f.precision} and {f.scaling!r}.'
@@ -107,28 +107,28 @@ def _phis(f: Transformer) -> list[Phi | None]:
 
 
 def norm(matrix: Float[np.ndarray, "rows columns"]) -> float:
-    """Return the operator norm, 0 of an empty matrix."""
+    """Return the operator norm, 0 for an empty matrix."""
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
 
 def exponential(power: float) -> float:
-    """Return exp, infinity beyond the largest float."""
+    """Return the exponential, or infinity if it overflows."""
     return math.exp(power) if power < 709 else math.inf
 
 
 def product(*factors: float) -> float:
-    """Return the product, 0 if one factor is, beside infinity too."""
+    """Return the product; it is 0 if any factor is, even if another is infinite."""
     return 0.0 if 0.0 in factors else math.prod(factors)
 
 
 def mlp_lipschitz(f: Transformer) -> float:
-    """Return L_MLP = |U| (1 + |A| |B|) of the last layer, psi being 1-Lipschitz (Lemma A.2).
+    """Return L_MLP = |U| (1 + |A| |B|) of the last layer; psi is 1-Lipschitz (Lemma A.2).
 
     **Raises:** `ValueError` for a Heaviside unit, which is not Lipschitz.
     """
     limit_transformer(f, "f")
     if not f.layers:
-        raise ValueError("f has one layer or more here.")
+        raise ValueError("f must have at least one layer.")
     layer = f.layers[-1]
     return norm(f.U) * lipschitz(layer)
 
@@ -149,8 +149,8 @@ def value_norm(f: Transformer) -> float:
 def output_bound(f: Transformer, printed: bool = False) -> float:
     """Return M_f, which bounds |f(x)| for all x (Lemma A.3).
 
-    **Arguments:** `printed`: L_f of section 4, which has one token in both norms, and L_MLP |b|
-    for |U| |B| |b|: it is no bound.
+    **Arguments:** `printed`: L_f of section 4, which has the same token in both norms, and L_MLP
+    |b| in place of |U| |B| |b|; it is not a bound.
     """
     one_layer(f)
     printed = flag("printed", printed)
@@ -166,17 +166,17 @@ def output_bound(f: Transformer, printed: bool = False) -> float:
 
 
 def sensitivity(f: Transformer) -> float:
-    """Return L_MLP M^V, by which the proof of Theorem 4.1 multiplies errors of ratios."""
+    """Return L_MLP M^V, the factor on errors of ratios in the proof of Theorem 4.1."""
     one_layer(f)
     return mlp_lipschitz(f) * value_norm(f)
 
 
 def first_layer_constants(f: Transformer, printed: bool = False) -> tuple[float, float, float]:
-    """Return G_f, H_f and L_f of Lemma B.1: a bound, the drift with i, and the slope in mu.
+    """Return G_f, H_f and L_f of Lemma B.1: a bound, the drift in i, and the slope in mu.
 
     Infinity beyond the largest float.
 
-    **Arguments:** `printed`: H_f without |V| and G_f without the bias, which bound nothing.
+    **Arguments:** `printed`: H_f without |V| and G_f without the bias, which are not bounds.
     """
     two_layers(f)
     layer, tau, printed = f.layers[0], f.locality or 0, flag("printed", printed)
@@ -198,9 +198,9 @@ def complexity(f: Transformer, C: float = 5.0, printed: bool = False) -> float:
     exp(C G^2 |K2^T Q2|) (1 + |V2|) (1 + |A1| |B1|) (1 + sum |V1| exp(4 |K1^T Q1|))
     (1 + |A2| |B2|) |U| (tau^2 + 1) S, where G = (1 + sum |V1|) (1 + |A1| |B1|) + |B1| |b1|.
 
-    **Arguments:** `C`: the constant in the exponent, 5 in the proof; `printed`: without the
-    factor 1 + |A1| |B1|, the bias, and the 1 beside the sum. That is 0 for a transformer
-    without attention in its first layer, whose error is not.
+    **Arguments:** `C`: the constant in the exponent, 5 in the proof; `printed`: without the factor
+    1 + |A1| |B1|, the bias, and the 1 beside the sum. That is 0 for a transformer without attention
+    in its first layer, although its error is not 0.
 
     Infinity beyond the largest float.
 

@@ -1,8 +1,8 @@
-"""One-layer Limit Transformers at finite precision: what the last token attends to (section 3.2).
+"""One-layer Limit Transformers at finite precision: attention at the last token (section 3.2).
 
-Positions count from 1; residues are (position - 1) mod Delta, so that `positions[residue]` is the
-encoding. The suffix is the tau + 1 last tokens: phi(j, i) may be nonzero for i - j = 0 ... tau.
-(The paper's suffix has tau tokens, one too few.)
+Positions count from 1; residues are (position - 1) mod Delta, so `positions[residue]` is the
+encoding. The suffix is the last tau + 1 tokens, since phi(j, i) may be nonzero for i - j = 0 ...
+tau. (The paper's suffix has tau tokens, one too few.)
 """
 
 import dataclasses
@@ -26,14 +26,14 @@ from theorykit.subjects.limit import SOS, Local, Transformer
 
 
 def one_layer(transformer: Transformer, name: str = "f") -> None:
-    """Raise a `ValueError` unless this is a transformer of the paper's section 4.
+    """Raise a `ValueError` unless this is a transformer as in section 4 of the paper.
 
     One layer of one head, periodic, local, finite precision, largest logit subtracted first.
     """
     limit_transformer(transformer, name)
     if transformer.depth != 1 or transformer.heads != 1:
         raise ValueError(
-            f"{name} has one layer of one head here, not {transformer.depth} layers of at most "
+            f"{name} must have one layer with one head, not {transformer.depth} layers of at most "
             f"{transformer.heads} heads."
         )
     if transformer.precision is None or not transformer.shift:
@@ -58,23 +58,25 @@ def limit_transformer(transformer: Transformer, name: str) -> None:
     if transformer.locality is None:
         raise ValueError(f"{name} is not local: each positional function is a limit.Local or None.")
     if SOS in transformer.alphabet:
-        raise ValueError(f"{name} has the start symbol {SOS!r}, which this paper's do not.")
+        raise ValueError(
+            f"{name} has the start symbol {SOS!r}, which transformers of this paper do not have."
+        )
 
 
 def together(f: Transformer, g: Transformer) -> tuple[int, int]:
-    """Return the period and the locality that two transformers share.
+    """Return a common period and locality of two transformers.
 
     **Raises:** `ValueError` if their alphabets differ.
     """
     if f.alphabet != g.alphabet:
         raise ValueError(
-            f"f and g read one alphabet, not {listed(f.alphabet)} and {listed(g.alphabet)}."
+            f"f and g must share an alphabet, not {listed(f.alphabet)} and {listed(g.alphabet)}."
         )
     return math.lcm(f.period or 1, g.period or 1), max(f.locality or 0, g.locality or 0)
 
 
 def rounded(v: Float[np.ndarray, "*shape"], bits: int | None) -> Float[np.ndarray, "*shape"]:
-    """Return multiples of 2^-bits, to the nearest, ties upward."""
+    """Round to the nearest multiple of 2^-bits, ties upward."""
     return v if bits is None else np.floor(v * 2.0**bits + 0.5) * 2.0**-bits
 
 
@@ -84,7 +86,7 @@ def tokens(f: Transformer, period: int) -> Float[np.ndarray, "symbols period d"]
 
 
 def scores(f: Transformer, period: int) -> Float[np.ndarray, "symbols period symbols period"]:
-    """Return A[y, i, s, j], the logit of key (s, j) for query (y, i), neither phi nor rounding."""
+    """Return A[y, i, s, j], the logit of key (s, j) for query (y, i), without phi or rounding."""
     e = tokens(f, period)
     return np.einsum("sjd,de,yie->yisj", e, f.layers[0].heads[0].KQ, e)
 
@@ -98,10 +100,10 @@ def offsets(f: Transformer, reach: int) -> Float[np.ndarray, " {reach}+1"]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Attention:
-    """What the last token of a string attends to, among tokens of largest logit.
+    """The tokens of largest logit, to which the last token of a string attends.
 
-    **Fields:** `pairs`: which (symbol, residue) pairs of the prefix; `below`: the pairs whose logit
-    lies below the largest, whether they occur or not: they can be put into the prefix without
+    **Fields:** `pairs`: which (symbol, residue) pairs of the prefix; `below`: the pairs with a
+    logit below the largest, whether or not they occur, which can be put into the prefix without
     being attended to; `suffix`: which of the last tau + 1 tokens, the last one first.
     """
 
@@ -113,7 +115,8 @@ class Attention:
 def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
     """Return a string of integers.
 
-    **Raises:** `ValueError` for anything else, no symbol, or one outside 0 ... symbols - 1.
+    **Raises:** `ValueError` for anything else, an empty string, or a symbol outside 0 ... symbols -
+    1.
     """
     x = np.asarray(as_array("x", x))
     if x.ndim != 1 or not len(x) or not np.issubdtype(x.dtype, np.integer):
@@ -127,9 +130,9 @@ def string(x: Any, symbols: int) -> Integer[np.ndarray, " T"]:
 def counts(
     x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
 ) -> Int64[np.ndarray, "{symbols} {period}"]:
-    """Return n(s, i, x), (symbols, period) integers: the prefix's pairs (Definition A.1).
+    """Return n(s, i, x), (symbols, period) integers: counts of the prefix's pairs (Definition A.1).
 
-    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or numbers out of range.
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or other arguments out of range.
     """
     symbols, period, tau = whole("symbols", symbols), whole("period", period), whole("tau", tau, 0)
     affordable("a table of counts", symbols * period, 2**27)
@@ -148,7 +151,7 @@ def attention(
     suffix: Integer[np.ndarray, " suffix"],
     residue: int,
 ) -> Attention:
-    """Return what the last token attends to.
+    """Return the attention of the last token.
 
     **Arguments:** `n`: counts of the prefix; `suffix`: the last tau + 1 tokens, the last one first;
     `residue`: of the last token.
@@ -207,23 +210,25 @@ def feed(
 def parts(
     x: Integer[np.ndarray, " T"], symbols: int, period: int, tau: int
 ) -> tuple[Int64[np.ndarray, "{symbols} {period}"], Integer[np.ndarray, " {tau}+1"], int]:
-    """Return the prefix's counts, the suffix (the last token first) and the last residue.
+    """Return the counts of the prefix, the suffix (last token first) and the last residue.
 
-    **Raises:** `ValueError` for a string that is no longer than tau.
+    **Raises:** `ValueError` for a string of length at most tau.
     """
     if len(x) <= tau:
-        raise ValueError(f"a string is longer than tau = {tau}; this one has {len(x)} symbols.")
+        raise ValueError(
+            f"a string must be longer than tau = {tau}; this one has {len(x)} symbols."
+        )
     return counts(x, symbols, period, tau), x[::-1][: tau + 1], (len(x) - 1) % period
 
 
 def hard_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
     """Return the last output of a one-layer transformer under hard attention, (outputs,).
 
-    The uniform average over the tokens of largest logit, in time linear in |x|. From
-    `hard_length(f)` symbols on it is what `limit.forward` computes.
+    Attention is the uniform average over the tokens of largest logit; time is linear in |x|. From
+    `hard_length(f)` symbols on, this equals `limit.forward`.
 
     **Raises:** `ValueError` for another kind of transformer, a symbol outside the alphabet, or a
-    string no longer than tau.
+    string of length at most tau.
     """
     one_layer(f)
     period, tau = together(f, f)

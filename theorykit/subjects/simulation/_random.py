@@ -13,9 +13,10 @@ def random_one_layer(
 ) -> Transformer:
     """Return a transformer for `simulate_hard`: 1 bit of precision, logits that often tie.
 
-    A third attends uniformly but for phi; others have keys of rank 1 or 2 with entries -1, 0, 1.
+    A third of them attend uniformly up to phi; the others have keys of rank 1 or 2 with entries -1,
+    0, 1.
 
-    **Raises:** `ValueError` for a tau below 0, or a period or width below 1.
+    **Raises:** `ValueError` for a negative tau, or a period or width below 1.
     """
     rng, alphabet = as_rng(rng), as_alphabet(alphabet)
     tau, period, width = whole("tau", tau, 0), whole("period", period), whole("width", width)
@@ -42,11 +43,11 @@ def random_two_layers(
     width: int = 4,
     scale: float = 1.0,
 ) -> Transformer:
-    """Return a transformer for `simulate_two_layers`, with Gaussian weights of a scale.
+    """Return a transformer for `simulate_two_layers`, with Gaussian weights of a given scale.
 
     phi has values among 0, 1/2, 1 and 3/2; embeddings have norm 1.
 
-    **Raises:** `ValueError` for a tau or number of heads below 0, or a width below 1.
+    **Raises:** `ValueError` for a negative tau or number of heads, or a width below 1.
     """
     rng, alphabet, scale = as_rng(rng), as_alphabet(alphabet), positive("scale", scale)
     tau, heads, width = whole("tau", tau, 0), whole("heads", heads, 0), whole("width", width)

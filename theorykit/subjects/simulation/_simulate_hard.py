@@ -1,4 +1,4 @@
-"""Theorem 4.1 as a function: a short string on which two transformers do what they do on x."""
+"""Theorem 4.1 as a function: a short string on which two transformers act as they do on x."""
 
 import dataclasses
 import math
@@ -25,20 +25,20 @@ from theorykit.subjects.simulation._one_layer import (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class HardSimulation:
-    """A string that simulates another under hard attention, and what the proof says of it.
+    """A string that simulates another under hard attention, and the proof's bounds for it.
 
     **Fields:**
 
     - `string`: z, of the same kind as x.
-    - `case`: of the proof; "whole" where z is x, since the construction is no shorter;
-      "balanced" for our own where encodings leave the proof's no room.
-    - `eps`: that of the construction; smaller than asked for where z had to be longer, for
-      attention to be hard on it.
-    - `difference`: |f(x) - f(z)| and |g(x) - g(z)|; `bound`: on each of them, with explicit
-      constants; it is proved for eps <= 1 / (8 |Sigma| Delta).
-    - `before`, `after`: for f and g, the share of every (symbol, residue) in the prefix's attended
-      tokens, (2, symbols, period).
-    - `inequalities`: the proof's equations (5) to (29), as far as the case has them, as
+    - `case`: of the proof; "whole" if z is x, since the construction is no shorter; "balanced" for
+      our own construction, used if encodings leave no room for the proof's.
+    - `eps`: that of the construction; smaller than requested if z had to be longer for attention to
+      be hard.
+    - `difference`: |f(x) - f(z)| and |g(x) - g(z)|; `bound`: a bound on each of them with explicit
+      constants, proved for eps <= 1 / (8 |Sigma| Delta).
+    - `before`, `after`: for f and g, the share of every (symbol, residue) among the attended tokens
+      of the prefix, (2, symbols, period).
+    - `inequalities`: those of the proof's inequalities (5) to (29) that belong to the case, as
       (left side, right side).
     - `length_bound`: no smaller than |z|.
     """
@@ -55,10 +55,10 @@ class HardSimulation:
 
 
 def share_error(symbols: int, period: int, tau: int, eps: float) -> float:
-    """Return how far attention outputs of x and z are apart, at most, in units of M^V.
+    """Return a bound on the distance of the attention outputs of x and z, in units of M^V.
 
     (10 |Sigma| Delta + 15 (tau + 1)) eps for eps <= 1 / (8 |Sigma| Delta), in all cases of the
-    proof; its own (29) leads to |Sigma|^3 Delta^3 where ours has 10 |Sigma| Delta.
+    proof; the proof's own (29) leads to |Sigma|^3 Delta^3 in place of 10 |Sigma| Delta.
 
     **Raises:** `ValueError` for numbers that are not whole, or an eps that is not positive.
     """
@@ -83,15 +83,15 @@ def simulate_hard(f: Transformer, g: Transformer, x: Sequence[str], eps: float) 
     """Return a string of length O(Delta / eps^2) on which f and g differ little from x.
 
     The construction of the proof of Theorem 4.1 on (symbol, residue) pairs, with four repairs: the
-    suffix has tau + 1 tokens; z is as long as hard attention needs; where encodings leave no
-    position that nobody attends to, numbers are balanced between residues; and if x is no longer
-    than the construction, z is x.
+    suffix has tau + 1 tokens; z is as long as hard attention needs; if encodings leave no position
+    unattended, numbers are balanced between residues; and if x is no longer than the construction,
+    z is x.
 
-    **Arguments:** `f`, `g`: one layer of one head, periodic and local, `precision=p`,
-    `shift=True`, over one alphabet; `x`: a string or sequence of symbols.
+    **Arguments:** `f`, `g`: one layer of one head, periodic and local, `precision=p`, `shift=True`,
+    over the same alphabet; `x`: a string or sequence of symbols.
 
     **Raises:** `ValueError` for other transformers, eps outside (0, 1), a symbol outside the
-    alphabet, or a string no longer than tau.
+    alphabet, or a string of length at most tau.
     """
     for name, t in (("f", f), ("g", g)):
         one_layer(t, name)
@@ -145,7 +145,7 @@ def _prefix(
     hard: int,
     below: int,
 ) -> tuple[Integer[np.ndarray, " prefix"], str, Bounds] | None:
-    """Return a prefix, its case and the proof's inequalities; None if none is below a length."""
+    """Return a prefix, its case and the proof's inequalities; None if no prefix is short enough."""
     Af, Ag = (a.pairs for a in seen)
     free = seen[0].below & seen[1].below
     fillers = np.where(free.any(0), free.argmax(0), -1)

@@ -1,7 +1,8 @@
-"""Lemma 5.3 as a function: a random subset of a string that keeps an average along it.
+"""Lemma 5.3 as a function: a random subset of a string that preserves an average along it.
 
 A function p of the last tau + 1 symbols and of the shares of symbols so far is averaged over all
-positions. The subset is where a Markov chain with long runs is 1, and the last tau + 1 positions.
+positions. The subset consists of the positions where a Markov chain with long runs is 1, and the
+last tau + 1 positions.
 """
 
 import dataclasses
@@ -18,11 +19,11 @@ from theorykit.common.keys import generator
 from theorykit.subjects.simulation._one_layer import string
 
 Statistic = Callable[[Int[Array, " suffix"], Float[Array, " symbols"]], Float[Array, "*m"]]
-"""p(w, mu): w, (tau + 1,) symbols, the last one last, -1 before the string begins; mu, (symbols,)
+"""p(w, mu): w, (tau + 1,) symbols in order, -1 before the string begins; mu, (symbols,)
 shares so far. Returns (m,). Traced by JAX."""
 
 ROWS, COLUMNS = 16, 1024
-"""Positions are evaluated in blocks of this shape, so that a function is compiled once."""
+"""Positions are evaluated in blocks of this shape, so each function is compiled once."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,8 +31,8 @@ class SoftSimulation:
     """The best of many random subsets of a string.
 
     **Fields:** `indices`: the subset I, increasing, from 0; `string`: x at I; `error`: the norm of
-    the difference of the averages of p over x and over z; `errors`: that of every candidate;
-    `sizes`: |I| of every candidate as drawn; `q`: the chance that a run ends.
+    the difference between the averages of p over x and over z; `errors`: the same for every
+    candidate; `sizes`: |I| of every candidate as drawn; `q`: the probability that a run ends.
     """
 
     indices: Int[np.ndarray, " n"]
@@ -45,10 +46,10 @@ class SoftSimulation:
 def chain(
     rng: np.random.Generator, length: int, share: float, q: float
 ) -> Int64[np.ndarray, " ones"]:
-    """Return where a stationary two-state chain is 1, increasing, from 0.
+    """Return the positions where a stationary two-state chain is 1, increasing, counted from 0.
 
-    P(1 -> 0) = q and P(0 -> 1) = r = share q / (1 - share), so that P(1) = share. Drawn run by
-    run, in time linear in the number of ones.
+    P(1 -> 0) = q and P(0 -> 1) = r = share q / (1 - share), so that P(1) = share. It is drawn run
+    by run, in time linear in the number of ones.
 
     **Raises:** `ValueError` unless length is at least 0, share and q lie between 0 and 1, and r is
     at most 1; for too many ones.
@@ -56,7 +57,9 @@ def chain(
     rng, length = as_rng(rng), size("length", length, 0)
     share, q = between("share", share), between("q", q)
     if not 0 < share * q / (1 - share) <= 1:
-        raise ValueError(f"r = share q / (1 - share) is a probability, not at {share} and {q}.")
+        raise ValueError(
+            f"r = share q / (1 - share) must be a probability, which it is not at {share} and {q}."
+        )
     affordable("a chain", int(length * share), 2**30, "ones")
     r = share * q / (1 - share)
     starts, stops, place = [], [], 0
@@ -64,7 +67,7 @@ def chain(
         place = int(rng.geometric(r))
     many = int(length / (1 / q + 1 / r)) + 16
     while place < length:
-        # A run that goes beyond the end is as good as one that ends there.
+        # A run may go beyond the end; it is cut there.
         ones = np.minimum(rng.geometric(q, many), length + 1)
         zeros = np.minimum(rng.geometric(r, many), length + 1)
         ends = place + np.cumsum(ones + zeros)
@@ -111,11 +114,11 @@ def subset(
 def trimmed(
     indices: Int[np.ndarray, " size"], length: int, n: int, tau: int
 ) -> Int[np.ndarray, " trimmed"]:
-    """Return the subset with | |I| - n | <= tau + 1 + n^(1/3), as the lemma has it.
+    """Return the subset trimmed or filled to | |I| - n | <= tau + 1 + n^(1/3), as in the lemma.
 
-    Indices are left out or added from the end, before the last tau + 1: shares of symbols further
-    in front stay what they are. The lemma's proof has such sizes from the variance of |I|, which
-    gives n^(2/3) only.
+    Indices are removed or added at the end, before the last tau + 1, so shares of symbols further
+    in front do not change. The proof of the lemma derives this size from the variance of |I|, which
+    gives only n^(2/3).
     """
     reach = tau + 1 + int(n ** (1 / 3))
     inner, last = indices[: len(indices) - tau - 1], indices[len(indices) - tau - 1 :]
@@ -136,7 +139,7 @@ def path_average(
 
     **Arguments:** `x`: (T,) integers below `symbols`.
 
-    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or no symbol.
+    **Raises:** `ValueError` for symbols outside 0 ... symbols - 1, or an empty string.
     """
     function("p", p, "a function p(w, mu)")
     symbols, tau = size("symbols", symbols), size("tau", tau, 0)
@@ -164,7 +167,7 @@ def path_average(
 
 @functools.lru_cache(32)
 def _block(p: Statistic, symbols: int, tau: int) -> Callable[..., Float[Array, "rows m"]]:
-    """Return the compiled sums of p over the rows of a block."""
+    """Return a compiled function for the sum of p over the rows of a block."""
 
     def row(w: Int[Array, " columns"], before: Int[Array, " symbols"]) -> Float[Array, " m"]:
         here = w[tau:]
@@ -193,15 +196,15 @@ def simulate_soft(
 ) -> SoftSimulation:
     """Return a subset of about n positions of x that keeps the average of p (Lemma 5.3).
 
-    The best of many subsets drawn as in section B.1, each cut or filled to the lemma's size. Time
-    grows with T + candidates n.
+    It is the best of many subsets drawn as in section B.1, each cut or filled to the size of the
+    lemma. Time grows like T + candidates n.
 
     **Arguments:** `p`: p(w, mu) at one position, see `Statistic`; `x`: (T,) integers; `n`: the
-    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: how many subsets
-    are drawn; `q`: the chance that a run ends, n^(-1/3) if None, as in the proof.
+    size; `key`: a JAX key; `symbols`: the size S of the alphabet; `candidates`: the number of
+    subsets drawn; `q`: the probability that a run ends, n^(-1/3) if None, as in the proof.
 
     **Raises:** `ValueError` for symbols outside 0 ... S - 1, tau beyond the length, an n that is
-    not between tau + 1 and T, a p whose average is not finite, or what is no key.
+    not between tau + 1 and T, a p whose average is not finite, or an invalid key.
     """
     function("p", p, "a function p(w, mu)")
     S, tau = size("symbols", symbols), size("tau", tau, 0)

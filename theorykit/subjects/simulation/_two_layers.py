@@ -24,27 +24,26 @@ def first_layer(
 ) -> Float[Array | np.ndarray, "*batch d"]:
     """Return q_f(w, mu, i), (..., d): y_i^(1) from the suffix and the shares so far (Lemma B.1).
 
-    Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by
-    the largest, and logits taken from the largest of a symbol that occurs.
+    Works under `jit`, `vmap` and `grad` in mu; numpy in, numpy out. Powers of i are divided by the
+    largest one, and logits are relative to the largest of any symbol that occurs.
 
-    **Arguments:** `w`: (..., tau + 1) symbols, the last one last, -1 before the string begins;
-    `mu`: (..., symbols) shares; `i`: (...), the position, from 1.
+    **Arguments:** `w`: (..., tau + 1) symbols in order, -1 before the string begins; `mu`: (...,
+    symbols) shares; `i`: (...), the position, from 1.
 
-    **Raises:** `ValueError` for a transformer without layers, other symbols, or another number of
-    shares than symbols; where they are not traced, for shares that are not finite, or positions
-    below 1.
+    **Raises:** `ValueError` for a transformer without layers, invalid symbols, or shares that are
+    not one per symbol; if not traced, for shares that are not finite or positions below 1.
     """
     limit_transformer(f, "f")
     if not f.layers:
-        raise ValueError("f has one layer or more here.")
+        raise ValueError("f must have at least one layer.")
     w, mu, i = as_array("w", w, "iu"), as_array("mu", mu, "f"), as_array("i", i)
     symbols = len(f.alphabet)
     numbered(w, symbols, -1)
     numbered(w[..., -1:], symbols)
     if not w.shape[-1] or mu.shape[-1:] != (symbols,):
         raise ValueError(
-            f"w has a symbol or more, and mu a share for each of {symbols} symbols, got arrays of "
-            f"shape {w.shape} and {mu.shape}."
+            f"w has at least one symbol and mu a share for each of {symbols} symbols, got "
+            f"arrays of shape {w.shape} and {mu.shape}."
         )
     if isinstance(mu, np.ndarray):
         finite("mu", mu)
@@ -64,7 +63,7 @@ def first_layer(
         there = xp.where(w >= 0, xp.take_along_axis(logits, xp.maximum(w, 0), -1), -xp.inf)
         seen = xp.where(mu > 0, logits, -xp.inf)
         largest = xp.maximum(seen.max(-1), there.max(-1))[..., None]
-        # A symbol that does not occur may lie far above, and has a slope in mu.
+        # The logit of a symbol that does not occur may be far larger, and has a slope in mu.
         weight = xp.exp(xp.minimum(logits - largest, 80))
         VE = number(f.E @ head.V.T)
         far = xp.exp((1 - top) * log_i) * weight * mu
@@ -88,13 +87,13 @@ def windows(
 ) -> tuple[Integer[np.ndarray, "*batch T {tau}+1"], Float[np.ndarray, "*batch T {symbols}"]]:
     """Return suffixes (..., T, tau + 1) and shares (..., T, symbols) on strings (..., T).
 
-    **Raises:** `ValueError` for the empty string, other symbols, or a negative tau.
+    **Raises:** `ValueError` for the empty string, invalid symbols, or a negative tau.
     """
     symbols, tau, x = size("symbols", symbols), size("tau", tau, 0), as_array("x", x)
     numbered(x, symbols)
     x = integers("x", x)
     if not x.shape[-1]:
-        raise ValueError("a string has one symbol or more here, got the empty string.")
+        raise ValueError("a string must have at least one symbol, got the empty string.")
     affordable("windows", x.size * (tau + 1 + symbols), 2**30)
     T = x.shape[-1]
     padded = np.concatenate([np.full((*x.shape[:-1], tau), -1), x], -1)
@@ -106,7 +105,7 @@ def windows(
 def soft_output(f: Transformer, x: Sequence[str]) -> Float[np.ndarray, " outputs"]:
     """Return the last output of a two-layer transformer, (outputs,), in time linear in |x|.
 
-    What `limit.forward` computes, through Lemma B.1.
+    It equals `limit.forward`, and is computed through Lemma B.1.
 
     **Raises:** `ValueError` for another kind of transformer, a symbol outside the alphabet, or the
     empty string, which has no last position.
@@ -120,7 +119,7 @@ def last_outputs(
 ) -> Float[np.ndarray, "*batch outputs"]:
     """Return the last outputs, (..., outputs), of two layers on strings of integers, (..., T).
 
-    **Raises:** `ValueError` for another kind of transformer, other symbols, or the empty string.
+    **Raises:** `ValueError` for another kind of transformer, invalid symbols, or the empty string.
     """
     two_layers(f)
     w, mu = windows(x, len(f.alphabet), f.locality or 0)
@@ -140,10 +139,10 @@ def statistics(
 ) -> Statistic:
     """Return the function (w, mu) -> (p_{f,1}, p_{f,2}) of the proof of Theorem 5.2.
 
-    The weight exp(q_f(w, mu, T)^T K2^T Q2 q_f(last)) of a position in the second layer, and that
-    times q_f / G_f, both over their largest weight.
+    They are the weight exp(q_f(w, mu, T)^T K2^T Q2 q_f(last)) of a position in the second layer,
+    and this weight times q_f / G_f, both divided by the largest weight.
 
-    **Arguments:** `w`, `mu`: of all positions of x, the last one last; `i`: T.
+    **Arguments:** `w`, `mu`: at all positions of x, in order; `i`: T.
     """
     KQ, G = f.layers[1].heads[0].KQ, first_layer_constants(f)[0]
     y = first_layer(f, w, mu, np.full(len(w), i))
@@ -191,7 +190,7 @@ def simulate_two_layers(
     tau, size = together(f, g)[1], len(f.alphabet)
     symbols = np.array(f.encode(x), int)
     if len(symbols) <= tau:
-        raise ValueError(f"a string is longer than tau = {tau}; this one has {len(symbols)}.")
+        raise ValueError(f"a string must be longer than tau = {tau}; this one has {len(symbols)}.")
     w, mu = windows(symbols, size, tau)
     parts = [statistics(t, w, mu, len(symbols)) for t in (f, g)]
 

@@ -1,4 +1,4 @@
-"""Template tasks: strings with wildcards, what they match, and data made from them.
+"""Template tasks: strings with wildcards, matching, and data sampled from them.
 
 After Boix-Adserà et al., *When can transformers reason with abstract symbols?*
 """

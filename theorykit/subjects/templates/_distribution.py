@@ -1,4 +1,4 @@
-"""Distributions of strings made from templates, for regression and next-token prediction."""
+"""Distributions over strings made from templates, for regression and next-token prediction."""
 
 import dataclasses
 import itertools
@@ -35,7 +35,7 @@ class Samples(NamedTuple):
     """Strings with labels.
 
     **Fields:** `x`, token ids (n, k), int32; `y`, labels (n,), floats or token ids; `template`,
-    (n,), which one each was made from.
+    (n,), the index of the template of each string.
     """
 
     x: Int32[Array, "n length"]
@@ -45,24 +45,25 @@ class Samples(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """Draw a template, then symbols for its wildcards (Definitions 2.2 and J.1).
+    """Draws a template, then symbols for its wildcards (Definitions 2.2 and J.1).
 
-    Tokens are numbered: the regular tokens of the templates are 0, ..., `len(tokens) - 1`, in the
-    order in which they come, and the symbols that wildcards become are an alphabet of later ids.
+    Tokens are numbered: the regular tokens of the templates are 0, ..., `len(tokens) - 1`, in order
+    of appearance, and the symbols substituted for wildcards form an alphabet of later ids.
     Substitution maps are uniform over the injective ones.
 
     **Arguments:**
 
-    - `templates`: all of one length, all with a number (regression) or all with a symbol
-      (next-token prediction) as label, pairwise disjoint.
-    - `symbols`: how many symbols are substituted; `first`: the id of the first (the one after the
-      regular tokens).
-    - `weights`: of the templates; equal ones if not given. `noise`: deviation of the Gaussian
-      that is added to a number.
+    - `templates`: pairwise disjoint, all of the same length, and all with a number (regression) or
+      all with a symbol (next-token prediction) as label.
+    - `symbols`: the size of the alphabet of substituted symbols; `first`: the id of the first of
+      them (by default the one after the regular tokens).
+    - `weights`: of the templates, equal if not given. `noise`: the standard deviation of the
+      Gaussian noise added to numeric labels.
 
-    **Raises:** `ValueError` for templates that are not disjoint, with a string that matches both;
-    for fewer symbols than a template has wildcards; for lengths or labels that differ in kind; for
-    a label that is a wildcard which its template lacks; for numbers that are not finite.
+    **Raises:** `ValueError` for templates that are not disjoint (the message gives a string that
+    matches both); for fewer symbols than a template has wildcards; for templates of different
+    lengths or kinds of label; for a label that is a wildcard not in its template; for numbers that
+    are not finite.
     """
 
     templates: Sequence[Template]
@@ -74,28 +75,26 @@ class Distribution:
     def __post_init__(self):
         given = self.templates
         alone = isinstance(given, str | Template)
-        what = "several Template, in a tuple"
+        what = "a tuple of Template"
         found: tuple[Any, ...] = (
             (given,) if alone else tuple(instance("templates", given, (tuple, list), what))
         )
         if wrong := [t for t in found if not isinstance(t, Template)]:
             raise ValueError(
-                f"a distribution is of templates, not of {wrong[0]!r}; templates('αα -> +1', ...) "
-                "makes them of texts."
+                f"a distribution needs Templates, not {wrong[0]!r}; templates('αα -> +1', ...) "
+                "makes them from text."
             )
         object.__setattr__(self, "templates", found)
         if not found:
             raise ValueError("a distribution needs at least one template.")
         if len({len(t.symbols) for t in found}) > 1:
             raise ValueError(
-                f"templates of one distribution have one length, not those of {found[0]} and "
+                f"templates of one distribution have the same length, unlike {found[0]} and "
                 f"{next(t for t in found if len(t.symbols) != len(found[0].symbols))}."
             )
         kinds = {_kind(t) for t in found}
         if len(kinds) > 1 or None in kinds:
-            raise ValueError(
-                "templates of one distribution all have numbers, or symbols, as labels."
-            )
+            raise ValueError("the labels of one distribution are all numbers or all symbols.")
         object.__setattr__(self, "noise", at_least_0("noise", self.noise))
         object.__setattr__(self, "symbols", size("symbols", self.symbols, 0))
         require_disjoint(found)
@@ -109,7 +108,7 @@ class Distribution:
             object.__setattr__(self, "first", size("first", self.first, 0))
         if self.first is not None and self.first < len(self.tokens):
             raise ValueError(
-                f"symbols begin at the id {len(self.tokens)} or later, after the regular tokens, "
+                f"symbols start at the id {len(self.tokens)} or later, after the regular tokens, "
                 f"not at {self.first}."
             )
         if self.weights is None:
@@ -119,7 +118,7 @@ class Distribution:
         good = weights.shape == (len(found),) and ((weights >= 0) & (weights < math.inf)).all()
         if not good or not 0 < weights.sum() < math.inf:
             raise ValueError(
-                f"weights are {len(found)} finite numbers of at least 0, one a template, not all 0."
+                f"weights are {len(found)} finite numbers >= 0, one per template, not all 0."
             )
 
     @property
@@ -136,7 +135,7 @@ class Distribution:
 
     @property
     def alphabet(self) -> range:
-        """The ids that wildcards become."""
+        """The ids substituted for wildcards."""
         start = len(self.tokens) if self.first is None else self.first
         return range(start, start + self.symbols)
 
@@ -147,16 +146,16 @@ class Distribution:
 
     @property
     def diversity(self) -> Fraction:
-        """The data diversity rho of Definition 3.3: the alphabet's size over that of W.
+        """The data diversity rho of Definition 3.3: the size of the alphabet over that of W.
 
-        W are the wildcards of all templates; with none, every token has rho 1 / 0, and the size
-        of the alphabet is returned.
+        W is the set of wildcards of all templates. If it is empty, rho is infinite for every token,
+        and the size of the alphabet is returned.
         """
         named = {w for t in self.templates for w in wildcards(t)}
         return Fraction(self.symbols, max(1, len(named)))
 
     def held_out(self, symbols: int, *, after: "Distribution | None" = None) -> "Distribution":
-        """Return the same distribution over symbols that come after this alphabet, or another's."""
+        """Return the same distribution over new symbols, after this alphabet or after another's."""
         symbols = size("symbols", symbols)
         if after is not None:
             instance("after", after, Distribution, "a Distribution or None")
@@ -173,7 +172,7 @@ class Distribution:
         return np.array(rows)
 
     def sample(self, key: PRNGKeyArray, n: int) -> Samples:
-        """Return n independent samples; a function of the key, traced if it is.
+        """Return n independent samples, a pure function of the key, which may be traced.
 
         **Raises:** `ValueError` for fewer than one sample.
         """
@@ -215,24 +214,24 @@ class Distribution:
         return dataclasses.replace(self, templates=with_cls(self.templates))
 
     def require_cls(self) -> None:
-        """Raise a `ValueError` if a template does not end with its only [CLS], as kernels need."""
+        """Raise a `ValueError` unless every template ends with its only [CLS], as kernels need."""
         for t in self.templates:
             if t.symbols[-1] != CLS or t.symbols.count(CLS) > 1:
                 raise ValueError(
-                    f"the transformer kernel reads the last token, which must be [CLS] and stand "
-                    f"nowhere else, but there is the template {t}; with_cls() puts it there."
+                    f"the transformer kernel reads the last token, which must be [CLS] and occur "
+                    f"nowhere else, unlike in the template {t}; with_cls() appends it."
                 )
 
 
 def _kind(template: Template) -> str | None:
-    """Return what a label is, a number or a symbol.
+    """Return the kind of a label, a number or a symbol.
 
-    **Raises:** `ValueError` for a number that is not finite, a wildcard that the template lacks.
+    **Raises:** `ValueError` for a number that is not finite, or a wildcard that the template lacks.
     """
     label = template.label
     if isinstance(label, str):
         if label in WILD and label not in template.symbols:
-            raise ValueError(f"the label of {template} is a wildcard which the template lacks.")
+            raise ValueError(f"the label of {template} is a wildcard that the template lacks.")
         return "symbol"
     if not isinstance(label, numbers.Real) or isinstance(label, bool):
         return None
@@ -244,10 +243,10 @@ def _kind(template: Template) -> str | None:
 def injective(key: PRNGKeyArray, n: int, count: int, size: int) -> Int32[Array, "{n} count"]:
     """Return n uniform injective maps (n, count), int32, into 0, ..., size - 1.
 
-    The j-th value is the u-th of those that are left, u uniform: as many are skipped as were taken
-    below it.
+    The j-th value is the u-th of the remaining ones, with u uniform: it skips the values below it
+    that are already taken.
 
-    **Raises:** `ValueError` for more values than there are.
+    **Raises:** `ValueError` for more values than the size allows.
     """
     import jax
     import jax.numpy as jnp
@@ -266,9 +265,9 @@ def injective(key: PRNGKeyArray, n: int, count: int, size: int) -> Int32[Array, 
 
 
 def require_apart(train: Distribution, test: Distribution) -> None:
-    """Look at the alphabets of a training and a test distribution.
+    """Check that the alphabets of a training and a test distribution are disjoint.
 
-    **Raises:** `ValueError` if they share a symbol, which is then not held out.
+    **Raises:** `ValueError` if they share a symbol, which would then not be held out.
     """
     for name, one in (("train", train), ("test", test)):
         instance(name, one, Distribution, "a Distribution")
@@ -276,7 +275,7 @@ def require_apart(train: Distribution, test: Distribution) -> None:
     shared = range(first, min(train.alphabet.stop, test.alphabet.stop))
     if shared:
         raise ValueError(
-            f"the test alphabet meets the training one in {len(shared)} symbols, such as "
+            f"the test alphabet shares {len(shared)} symbols with the training one, such as "
             f"{first}; train.held_out({test.symbols}) has none of them."
         )
 
@@ -286,8 +285,8 @@ def diversity(
 ) -> Fraction | float:
     """Return the data diversity rho = min_z min_t 1 / P[t in s(W)] (Definition 3.3).
 
-    **Arguments:** `substitutions`: for each template the pairs of a probability and a substitution
-    map that it is drawn with. Fractions give a fraction.
+    **Arguments:** `substitutions`: for each template, pairs (probability, substitution map). The
+    result is a fraction if the probabilities are.
 
     **Raises:** `ValueError` if a template's probabilities do not sum to one or nothing is
     substituted.
@@ -297,7 +296,7 @@ def diversity(
     for z, choices in substitutions.items():
         mass: dict[Any, Any] = {}
         total: Any = 0
-        instance(f"what {shown(z)} has", choices, (tuple, list), "pairs (probability, map)")
+        instance(f"the value for {shown(z)}", choices, (tuple, list), "pairs (probability, map)")
         for pair in choices:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"a choice is a pair (probability, map), got {shown(pair)}.")
@@ -308,7 +307,7 @@ def diversity(
             for token in set(s.values()):
                 mass[token] = mass.get(token, 0) + probability
         if abs(total - 1) > 1e-9:
-            raise ValueError(f"the probabilities of the maps of {z} sum to {total}, not to 1.")
+            raise ValueError(f"the probabilities of the maps of {z} sum to {total}, not 1.")
         largest = max([largest, *mass.values()])
     if not largest:
         raise ValueError("no wildcard is ever substituted, so there is no diversity.")

@@ -13,16 +13,16 @@ Templates = tuple[Template, ...]
 
 
 MOST = 2**20
-"""Templates of a family, at most."""
+"""The most templates in a family."""
 
 
 def same_different() -> Templates:
-    """Return αα against αβ, section 1.1."""
+    """Return αα versus αβ, section 1.1."""
     return templates("αα -> +1", "αβ -> -1")
 
 
 def programs() -> Templates:
-    """Return the two programs of Fig. 2, which print one of two variables set to numbers."""
+    """Return the two programs of Fig. 2, which print one of two numeric variables."""
     body = "α [=1;] β [=-1;] [print(] {} [)]"
     return templates(f"{body.format('α')} -> +1", f"{body.format('β')} -> -1")
 
@@ -39,20 +39,20 @@ def copying() -> Templates:
 
 
 def aba_abb() -> Templates:
-    """Return αβα against αββ, appendix B."""
+    """Return αβα versus αββ, appendix B."""
     return templates("αβα -> +1", "αββ -> -1")
 
 
 def abab_aabb() -> Templates:
-    """Return αβαβ against ααββ, appendix B."""
+    """Return αβαβ versus ααββ, appendix B."""
     return templates("αβαβ -> +1", "ααββ -> -1")
 
 
 def majority(k: int) -> Templates:
     """Return the length-k majority task, 2^(k-1) templates that begin with α, appendix B.
 
-    The label is +1 if α stands more than (k + 1) / 2 times: if the first token has the majority
-    of the others.
+    The label is +1 if α occurs more than (k + 1) / 2 times, so that the first token has the
+    majority among the others.
     """
     k = _length(k)
     affordable("all strings", 2 ** min(k, 99), MOST, "templates")
@@ -62,13 +62,13 @@ def majority(k: int) -> Templates:
 
 
 def majority_token(k: int) -> Templates:
-    """Return the task of section 1.1: predict the token that most of k tokens are.
+    """Return the task of section 1.1: predict the majority of k tokens.
 
-    **Raises:** `ValueError` for an even length, which has ties.
+    **Raises:** `ValueError` for an even length, where ties occur.
     """
     k = _length(k)
     if not k % 2:
-        raise ValueError(f"a string of length {k} may have no majority; take an odd length.")
+        raise ValueError(f"a string of length {k} may have no majority; use an odd length.")
     affordable("all strings", 2 ** min(k, 99), MOST, "templates")
     words = itertools.product("αβ", repeat=k)
     return tuple(Template(w, "α") for w in words if 2 * w.count("α") > k)
@@ -87,11 +87,11 @@ def random_templates(
 
     The paper says "distinct", but αβ and βα are distinct and match the same strings.
 
-    **Arguments:** `wildcards`, `tokens`: the sizes of the two alphabets; `labels`: without them
-    Gaussian ones, centred and scaled so that 0 has a squared error of 1.
+    **Arguments:** `wildcards`, `tokens`: the sizes of the two alphabets; `labels`: Gaussian if not
+    given, centred and scaled so that predicting 0 has squared error 1.
 
-    **Raises:** `ValueError` if there are not as many disjoint templates, for alphabets without a
-    symbol or larger than the Greek and the Latin one, or another number of labels.
+    **Raises:** `ValueError` if there are too few disjoint templates, for alphabets that are empty
+    or larger than the Greek and the Latin one, or for a wrong number of labels.
     """
     import numpy as np
 
@@ -100,11 +100,11 @@ def random_templates(
     wildcards, tokens = (whole(name, size, 0) for name, size in sizes.items())
     if wildcards > len(WILDCARDS) or tokens > 26 or not wildcards + tokens:
         raise ValueError(
-            f"templates have at most {len(WILDCARDS)} wildcards and 26 tokens, and one of either, "
-            f"not {wildcards} and {tokens}."
+            f"templates have at most {len(WILDCARDS)} wildcards and 26 tokens, and at least one "
+            f"symbol, not {wildcards} and {tokens}."
         )
     if labels is not None:
-        instance("labels", labels, (tuple, list), "None, or a label for each template, in a list")
+        instance("labels", labels, (tuple, list), "None or a list with one label per template")
     affordable("random templates", 1000 * count * length, 10**9, "symbols")
     if labels is not None and len(labels) != count:
         raise ValueError(f"{count} templates have {count} labels, not {len(labels)}.")
@@ -130,7 +130,7 @@ def random_templates(
 
 
 def distribution_of_three() -> Templates:
-    """Return the 144 templates of Fig. 1 (a): αβγ, a permutation whose last is hidden, 4 answers.
+    """Return the 144 templates of Fig. 1 (a): αβγ, a permutation with its last hidden, 4 answers.
 
     The label is the number of the answer, 1 to 4, that completes the second row.
     """
@@ -143,7 +143,7 @@ def distribution_of_three() -> Templates:
 
 
 def patterns(length: int, letters: str = WILDCARDS) -> Iterator[tuple[str, ...]]:
-    """Yield each way in which a string of a length can repeat, once: αα and αβ for length 2."""
+    """Yield each pattern of repetitions of a given length once: αα and αβ for length 2."""
 
     def grow(z: tuple[str, ...], used: int) -> Iterator[tuple[str, ...]]:
         if len(z) == length:
@@ -156,9 +156,9 @@ def patterns(length: int, letters: str = WILDCARDS) -> Iterator[tuple[str, ...]]
 
 
 def match_to_sample() -> Templates:
-    """Return the 40 templates of Fig. 1 (b): a pattern, and two of which one repeats like it.
+    """Return the 40 templates of Fig. 1 (b): a pattern and two candidates, one of which matches it.
 
-    The label is the number of the right one, 1 or 2.
+    The label is the number of the matching one, 1 or 2.
     """
     found = []
     for sample in patterns(3, "αβγ"):

@@ -1,8 +1,8 @@
-"""Templates: strings with wildcards, what they match, and whether two can match the same.
+"""Templates: strings with wildcards, matching, and disjointness.
 
 A template is a sequence of symbols. A lower-case Greek letter is a wildcard; a printable ASCII
-character or □ is a token, and so is a name in brackets, such as `[CLS]`. The functions take
-text or sequences of symbols.
+character or □ is a token, and so is a name in brackets, such as `[CLS]`. Functions accept text or
+sequences of symbols.
 """
 
 import dataclasses
@@ -16,16 +16,16 @@ WILDCARDS = "αβγδεζηθικλμνξοπρστυφχψω"
 """The wildcards of templates that are written as strings."""
 WILD = frozenset(WILDCARDS)
 CLS = "[CLS]"
-"""The last token of a string, at which the output is read."""
+"""The last token of a string, where the output is read."""
 FRESH = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-"""Tokens that a common string takes where neither template names one, then [0], [1], ..."""
+"""Tokens that a common string uses where neither template names one, then [0], [1], ..."""
 
 Symbols = tuple[str, ...]
 Label = float | str | None
 
 
 def symbols(text: str) -> Symbols:
-    """Return the symbols of a text, spaces left out.
+    """Return the symbols of a text, ignoring spaces.
 
     **Raises:** `ValueError` for an unknown character or a bracket that is not closed.
     """
@@ -38,7 +38,7 @@ def symbols(text: str) -> Symbols:
         if character == "[":
             end = text.find("]", place) + 1
             if not end:
-                raise ValueError(f"the template {text!r} opens a bracket that it does not close.")
+                raise ValueError(f"the template {text!r} has a bracket that is never closed.")
         elif not (character in WILD or character == "□" or " " <= character <= "~"):
             raise ValueError(
                 f"the template {text!r} has the unknown character {character!r}; a wildcard is a "
@@ -51,7 +51,7 @@ def symbols(text: str) -> Symbols:
 
 
 def spelled(z: Any) -> Symbols:
-    """Return the symbols of a text, of a template or of a tuple of symbols.
+    """Return the symbols of a text, a template or a tuple of symbols.
 
     **Raises:** `ValueError` for anything else.
     """
@@ -68,21 +68,21 @@ def spelled(z: Any) -> Symbols:
 
 
 def wildcards(z: Any) -> Symbols:
-    """Return the wildcards of a template, in the order in which they come."""
+    """Return the wildcards of a template, in order of appearance."""
     return tuple(dict.fromkeys(s for s in spelled(z) if s in WILD))
 
 
 def tokens(z: Any) -> Symbols:
-    """Return the regular tokens of a template, in the order in which they come."""
+    """Return the regular tokens of a template, in order of appearance."""
     return tuple(dict.fromkeys(s for s in spelled(z) if s not in WILD))
 
 
 def match(z: Any, x: Any) -> dict[str, Any] | None:
-    """Return the substitution map that makes a string of a template, or None (Definition 2.1).
+    """Return the substitution map from a template to a string, or None (Definition 2.1).
 
-    It is injective, and no wildcard becomes a token that stands in the template.
+    It is injective, and no wildcard becomes a token of the template.
 
-    **Arguments:** `z`: a template; `x`: a string, a text or a sequence of tokens.
+    **Arguments:** `z`: a template; `x`: a string, as text or a sequence of tokens.
     """
     z, x = spelled(z), spelled(x)
     if len(z) != len(x):
@@ -103,23 +103,23 @@ def match(z: Any, x: Any) -> dict[str, Any] | None:
 def substitute(z: Any, s: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the string sub(z, s).
 
-    **Raises:** `ValueError` if the map misses a wildcard, is not injective, or takes a token that
-    stands in the template.
+    **Raises:** `ValueError` if the map lacks a wildcard, is not injective, or uses a token of the
+    template.
     """
     z = spelled(z)
     instance("s", s, Mapping, "a dictionary from wildcards to tokens")
     wanted = wildcards(z)
     missing = [w for w in wanted if w not in s]
     if missing:
-        raise ValueError(f"the substitution map says nothing of the wildcard {missing[0]}.")
+        raise ValueError(f"the substitution map lacks the wildcard {missing[0]}.")
     image = [_token(s[w]) for w in wanted]
     for token in image:
         if image.count(token) > 1:
-            raise ValueError(f"the substitution map is not injective: it takes {token!r} twice.")
+            raise ValueError(f"the substitution map is not injective: it uses {token!r} twice.")
         if token in z:
             raise ValueError(
-                f"the substitution map takes {token!r}, which stands in the template "
-                f"{''.join(z)} already."
+                f"the substitution map uses {token!r}, which is a token of the template "
+                f"{''.join(z)}."
             )
     return tuple(s[c] if c in WILD else c for c in z)
 
@@ -133,19 +133,19 @@ def _token(given: Any) -> Any:
 def common(z: Any, other: Any, alphabet: Iterable[Any] | None = None) -> tuple[Any, ...] | None:
     """Return a string that matches both templates, or None if they are disjoint (Definition 3.2).
 
-    A string matches a template if it repeats where the template repeats, and only there, and has
-    its tokens. So two templates share a string if they repeat alike and their tokens agree; where
-    neither has one, any other token will do.
+    A string matches a template if it repeats exactly where the template does and has the template's
+    tokens. So two templates share a string if they have the same pattern of repetitions and their
+    tokens agree; where neither has a token, any other token will do.
 
-    **Arguments:** `alphabet`: where other tokens are taken from, without a bound by default; if it
-    has too few, there is no string either.
+    **Arguments:** `alphabet`: the source of other tokens, unbounded by default; if it has too few,
+    the result is None.
     """
     z, other = spelled(z), spelled(other)
     if len(z) != len(other):
         return None
     taken = {*z, *other}
     if alphabet is not None:
-        instance("the alphabet", alphabet, Iterable, "tokens, in a list")
+        instance("the alphabet", alphabet, Iterable, "a list of tokens")
     else:
         alphabet = itertools.chain(FRESH, (f"[{n}]" for n in itertools.count()))
     fresh = (t for t in map(_token, alphabet) if t not in taken)
@@ -170,11 +170,12 @@ def disjoint(z: Any, other: Any) -> bool:
 
 
 def require_disjoint(templates: Sequence[Any]) -> None:
-    """Look at all pairs of templates.
+    """Check all pairs of templates.
 
-    **Raises:** `ValueError` that shows two that are not disjoint and a string that matches both.
+    **Raises:** `ValueError` that shows two templates that are not disjoint and a string that
+    matches both.
     """
-    instance("templates", templates, (tuple, list), "several templates, in a list")
+    instance("templates", templates, (tuple, list), "a list of templates")
     for z, other in itertools.combinations(templates, 2):
         x = common(z, other)
         if x is not None:
@@ -188,8 +189,8 @@ def require_disjoint(templates: Sequence[Any]) -> None:
 class Template:
     """A template and its label: a number, or a symbol of its own or of the alphabet.
 
-    `Template.parse("αβα -> +1")` reads what `str` prints. A label that is a token stands in
-    quotes: `"αb -> 'b'"`.
+    `Template.parse("αβα -> +1")` reads what `str` prints. A label that is a token is quoted: `"αb
+    -> 'b'"`.
     """
 
     symbols: Symbols
@@ -201,14 +202,14 @@ class Template:
         )
         if not named or not self.symbols:
             raise ValueError(
-                f"a template has one symbol or more, each of them text, got {shown(self.symbols)}; "
+                f"a template has at least one symbol, each a text, got {shown(self.symbols)}; "
                 "Template.parse reads one from text."
             )
         object.__setattr__(self, "symbols", tuple(self.symbols))
         if isinstance(self.label, str) and not self.label:
             raise ValueError("a label is a number, a symbol or None, got ''.")
         if self.label is not None and not isinstance(self.label, str):
-            real("a label that is no symbol", self.label)
+            real("a label that is not a symbol", self.label)
 
     @classmethod
     def parse(cls, text: str) -> "Template":
@@ -220,7 +221,7 @@ class Template:
         instance("a template", text, str, "text here")
         if "\n" in text.strip():
             raise ValueError(
-                f"{text!r} has several lines, but a text is one template; split it with "
+                f"{text!r} has several lines, but each text is one template; split it with "
                 "templates(*text.splitlines())."
             )
         body, arrow, label = text.rpartition("->")
@@ -236,7 +237,7 @@ class Template:
         if isinstance(self.label, str):
             shown = self.label if self.label in WILD else f"'{self.label}'"
         else:
-            label = self.label + 0  # no -0.0
+            label = self.label + 0  # avoids -0.0
             shown = ("" if label < 0 else "+") + repr(label).removesuffix(".0")
         return f"{body} -> {shown}"
 
@@ -244,14 +245,16 @@ class Template:
 def _some(text: str) -> Symbols:
     z = symbols(text.strip())
     if not z:
-        raise ValueError(f"{text!r} is a template without symbols.")
+        raise ValueError(f"{text!r} has no symbols.")
     return z
 
 
 def _label(label: str, z: Symbols, text: str) -> Label:
     if label in WILD:
         if label not in z:
-            raise ValueError(f"the label of {text!r} is the wildcard {label}, which it lacks.")
+            raise ValueError(
+                f"the label of {text!r} is the wildcard {label}, which it does not contain."
+            )
         return label
     if len(label) > 2 and label[0] == label[-1] == "'" and len(symbols(label[1:-1])) == 1:
         return label[1:-1]
@@ -264,13 +267,13 @@ def _label(label: str, z: Symbols, text: str) -> Label:
 
 
 def templates(*texts: str, cls: bool = False) -> tuple[Template, ...]:
-    """Return the templates of several texts; with `cls` each ends with [CLS]."""
+    """Return the templates of several texts; with `cls`, each ends with [CLS]."""
     found, cls = tuple(Template.parse(text) for text in texts), flag("cls", cls)
     return with_cls(found) if cls else found
 
 
 def with_cls(found: Iterable[Template]) -> tuple[Template, ...]:
-    """Return the templates with [CLS] put at the end of those that lack it."""
+    """Return the templates with [CLS] appended to those that lack it."""
     found = tuple(instance("templates", found, (tuple, list), "several, in a list"))
     for one in found:
         instance("a template", one, Template, "a Template")

@@ -183,7 +183,7 @@ def test_plots(tmp_path):
     ("bad", "message"),
     [
         (dict(seeds=2), "at least 3 seeds, got 2"),
-        (dict(steps=(3, 3)), "steps are whole numbers from 1 on that increase"),
+        (dict(steps=(3, 3)), "steps are increasing whole numbers"),
         (dict(y=Y[:2]), "got 3 inputs and targets of shape \\(2,\\)"),
         (dict(learning_rate=1e4), "converges with a learning_rate between 0 and .*, got 10000"),
     ],

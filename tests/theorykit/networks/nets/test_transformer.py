@@ -304,13 +304,13 @@ def test_every_shape_of_block(readout, mlp, norm):
     [
         (dict(heads=3), "3 heads do not divide the width 8; give head_size, or a width such as 6"),
         (dict(features=2), "takes features=d .* or vocabulary=V"),
-        (dict(positions="rotary", head_size=3), "rotary positions turn pairs; head_size 3 is odd"),
+        (dict(positions="rotary", head_size=3), "rotate pairs, but head_size 3 is odd"),
         (dict(positions="onehot", max_tokens=9), "9 one-hot positions do not fit into the width 8"),
         (dict(positions="sinus"), "positions is one of 'learned', 'rotary', 'onehot'"),
         (dict(norm="batch"), "norm is one of None, 'layer', 'rms', got 'batch'"),
         (dict(mlp="three"), "mlp is one of 'one', 'two', None"),
         (dict(parameterisation="ntp"), "parameterisation is one of 'ntk', 'standard', 'mup'"),
-        (dict(tied=True, outputs=2), "a tied readout puts out one number a symbol"),
+        (dict(tied=True, outputs=2), "a tied readout has one output per symbol"),
     ],
 )
 def test_options_that_do_not_fit(bad, message):

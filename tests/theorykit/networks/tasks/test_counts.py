@@ -95,7 +95,7 @@ def test_whole_floats_are_whole_numbers():
 
 
 def test_tasks_say_what_is_wrong():
-    with pytest.raises(ValueError, match="too many to number"):
+    with pytest.raises(ValueError, match="too many to index"):
         InContextKGram(2, 31)
     for make, says in (
         (lambda: SimpleTask(-2.0), "omega is a positive number, got -2.0"),

@@ -197,7 +197,7 @@ def test_bad_input_is_refused_in_one_sentence(kind):
             kind(**wrong)
     with pytest.raises(ValueError, match="length of 2 or more, not 1"):
         kind(degree=1.0).sample(KEY, 1)
-    with pytest.raises(ValueError, match="7 neighbours a node at most, not the degree 8"):
+    with pytest.raises(ValueError, match="at most 7 neighbours per node, not the degree 8"):
         kind(degree=8.0).sample(KEY, 6)
     with pytest.raises(ValueError, match="12 nodes, more than max_nodes=11"):
         kind(encoding="adjacency", max_nodes=11).graph(KEY, 10)

@@ -286,7 +286,7 @@ def test_lengths_go_round():
         (lambda: RegularLanguage("x", "((a{999}){999}){999}", "ab").dfa, "symbols, written out"),
         (
             lambda: RegularLanguage("x", "(a|b)*a(a|b){30}", "ab").accepts("a"),
-            "4,097 are found, and at most 4,096 states",
+            "4,097 were found; at most 4,096 states",
         ),
         (lambda: LANGUAGES["parity"].word([3]), "symbols are numbered 0 ... 2, not 3"),
         (lambda: RegularLanguage("x", None, "ab"), "pattern is text, got None"),

@@ -86,7 +86,7 @@ def test_a_tiling_covers_each_bit_once():
         (lambda: boolean.random(4, 2, 3, normalised="mean"), "'norm', 'variance', None"),
         (lambda: boolean.tiling(4, 5), "at most T = 4"),
         (lambda: boolean.Parities(3, ((0, 3),), (1.0,)), "positions from 0 to 2"),
-        (lambda: boolean.Parities(3, ((0,), (0,)), (1.0, 2.0)), "one is named twice"),
+        (lambda: boolean.Parities(3, ((0,), (0,)), (1.0, 2.0)), "one is given twice"),
         (lambda: boolean.Parities(3, ((0,),), ()), "one coefficient"),
         (lambda: boolean.parity(3)(np.zeros((2, 4))), "3 bits"),
         (lambda: boolean.walsh_hadamard(np.full(4, 2**30, np.int32)), "reach 4.29e+09, beyond"),

@@ -68,7 +68,7 @@ def test_noise_needs_a_tolerance():
         (lambda f: boolean.sparsity_budget(20, 5), "got 5; sparsity_budget takes the sparsity"),
         (lambda f: boolean.has_sparsity(f, 3, -1), "sparsity is a whole number"),
         (lambda f: boolean.has_sparsity(f, 3, 1, subspaces="all"), "'coordinates', got 'all'."),
-        (lambda f: boolean.has_degree(lambda x: x, 3, 1), "one number an input"),
+        (lambda f: boolean.has_degree(lambda x: x, 3, 1), "one number per input"),
         (lambda f: boolean.has_degree(lambda x: x[:, 0] / np.nan, 3, 1), "must be finite"),
     ],
 )

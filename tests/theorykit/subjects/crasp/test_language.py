@@ -126,9 +126,9 @@ ERRORS = {
     "alphabet: a\nP(i) := true\nP(i) := true": (3, 1, "P is defined twice"),
     "alphabet: a\nP(i) := i % 0 = 0": (2, 13, "a modulus is 1 or more"),
     "alphabet: a\nP(i) := i % 2 < 1": (2, 15, "`= residue` or `in {residues}`"),
-    "alphabet: a\nP(i) := exists[i <= i] true": (2, 16, "a position already"),
-    "alphabet: a\nP(i) := #[j <= i] Q_a(j) = 2": (2, 19, "unless it stands in parentheses"),
-    "alphabet: a\nP(i) := Q_a(i) & true": (2, 16, "starts no word or sign"),
+    "alphabet: a\nP(i) := exists[i <= i] true": (2, 16, "already a position variable"),
+    "alphabet: a\nP(i) := #[j <= i] Q_a(j) = 2": (2, 19, "unless it is in parentheses"),
+    "alphabet: a\nP(i) := Q_a(i) & true": (2, 16, "does not start a word or a sign"),
     "alphabet: a\nP(i) := Q_a(i) Q_a(i)": (2, 16, "expected the end of the line"),
 }
 
@@ -162,7 +162,7 @@ def test_values_built_in_python_are_checked_too():
         crasp.program("ab", P=count == 1)
     with pytest.raises(ValueError, match="'x' is not in the alphabet a b"):
         crasp.program("ab", P=a).accepts(["ax"])
-    with pytest.raises(ValueError, match="no program 'nothing' ships"):
+    with pytest.raises(ValueError, match="no shipped program 'nothing'"):
         crasp.load("nothing")
 
 
@@ -183,7 +183,7 @@ def test_values_built_in_python_are_checked_too():
         (lambda a, A: crasp.Periodic(2, {0.5}), "a residue is a whole number, not 0.5"),
         (lambda a, A: crasp.Periodic(2.5, {0}), "a modulus is a whole number, not 2.5"),
         (lambda a, A: crasp.Exists(a, {0.5}), "a distance is a whole number, not 0.5"),
-        (lambda a, A: crasp.Counting(a, 1) >= 1, "distances are a set"),
+        (lambda a, A: crasp.Counting(a, 1) >= 1, "distances form a set"),
     ],
 )
 def test_python_values_that_are_no_expressions(build, says):
@@ -218,7 +218,7 @@ def test_signs_of_the_paper_are_read():
 def test_counts_beyond_int32_are_refused():
     p = crasp.parse("alphabet: a\nL(i) := 30000000 * (#[j <= i] Q_a(j)) >= 0")
     assert p.accepts("aa")
-    with pytest.raises(ValueError, match="could pass 2\\^31 at length 100"):
+    with pytest.raises(ValueError, match="could exceed 2\\^31 at length 100"):
         p.accepts("a" * 100)
 
 

@@ -186,7 +186,7 @@ BAD = [
     (lambda: crasp.search({"ab": True, "ba": "no"}), "not True or False"),
     (lambda: crasp.search([("ab", True), ("ab", False)]), "contradict each other"),
     (lambda: crasp.search([("ab", True), ("ac", False)], alphabet="ab"), "symbol 'c'"),
-    (lambda: crasp.search({}), "no string is labelled"),
+    (lambda: crasp.search({}), "there are no labelled strings"),
     (lambda: crasp.search(["ab"]), "pairs of a string and a label"),
     (lambda: crasp.search(3), "a task is a function"),
     (lambda: crasp.search(lambda s: True, alphabet="ab", agree=0.9), "for labelled strings"),

@@ -168,7 +168,7 @@ def test_what_takes_too_long_is_refused(body):
 def test_constants_of_any_size():
     p = text(f"(#[j <= i] Q_a(j)) <= {2**1500}")
     assert crasp.interpreted(p, "aaa")
-    with pytest.raises(ValueError, match="could pass 2\\^31"):
+    with pytest.raises(ValueError, match="could exceed 2\\^31"):
         p.accepts("aaa")
     for call in (lambda: crasp.formula(p), lambda: text(f"(#[j <= i] Q_a(j)) <= {'9' * 5000}")):
         with pytest.raises(ValueError, match=r"parts, more than|at most 1000 digits, not 5000"):
@@ -180,7 +180,7 @@ def test_constants_of_any_size():
     [
         ("i % 3 = 5", "a residue modulo 3 lies between 0 and 2; no position has 5"),
         ("i % 3 in {0, 3}", "between 0 and 2; no position has 3"),
-        ("A(i) * 2 = 4", "a factor stands in front of a count: `2 * A(...)`"),
+        ("A(i) * 2 = 4", "a factor comes before its count: `2 * A(...)`"),
         ("(#[j <= i] Q_a(j)) * 3 = 4", "`3 * #[...] ...`"),
     ],
 )

@@ -127,7 +127,7 @@ def test_constructions_say_what_is_wrong():
         (lambda: limit.kgram(2, 2, 1.0, phi=math.inf), "got inf"),
         (lambda: limit.mod_p_task(3, 0.5), "index is a whole number of at least 0, got 0.5"),
         (lambda: limit.simple_task(2.0, 1e-13), "pieces of the sine"),
-        (lambda: limit.simple_task(3000.0, 1e-4), "bits of the sine's weights"),
+        (lambda: limit.simple_task(3000.0, 1e-4), "bits of the weights of the sine"),
     ):
         with pytest.raises(ValueError, match=says):
             make()

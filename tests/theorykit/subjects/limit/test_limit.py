@@ -130,7 +130,7 @@ def test_bad_input_is_named():
         limit.exact(t, ["ax"])
     with pytest.raises(ValueError, match="4 symbols at offset 3 exceed the context of 6"):
         limit.exact(t, ["abb"], 3)
-    with pytest.raises(ValueError, match="all of one length"):
+    with pytest.raises(ValueError, match="all of the same length"):
         limit.exact(t, ["a", "ab"])
     flat = limit.Head(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((2, 3)))
     layer = dataclasses.replace(t.layers[0], heads=(flat,))
@@ -140,7 +140,7 @@ def test_bad_input_is_named():
     layer = dataclasses.replace(t.layers[0], heads=(low,))
     with pytest.raises(ValueError, match="round to zero at precision 1"):
         limit.exact(dataclasses.replace(t, layers=(layer,), precision=1, shift=False), ["aabb"])
-    with pytest.raises(ValueError, match="an even number of symbols"):
+    with pytest.raises(ValueError, match="number of symbols must be even"):
         limit.communicate(t, "ab")
 
 
@@ -226,7 +226,7 @@ def test_arrays_of_other_dtypes_will_do():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda t: dataclasses.replace(t, layers=(t,)), "layers are several limit.Layer"),
+        (lambda t: dataclasses.replace(t, layers=(t,)), "layers are a tuple of limit.Layer"),
         (lambda t: dataclasses.replace(t, shift=np.nan), "shift is True or False, got nan"),
         (
             lambda t: limit.Head(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), phi=3),
@@ -237,7 +237,7 @@ def test_arrays_of_other_dtypes_will_do():
         (lambda t: limit.alpha(t, 9, 1, (), (), t.E, t.E), "a layer is a whole number from 1 to"),
         (lambda t: limit.beta(t, (3,), t.E, t.E), "a path is pairs (layer, head), got (3,)"),
         (lambda t: limit.paths(t, below=99), "below is a whole number from 0 to"),
-        (lambda t: limit.forward(t, []), "one symbol or more, got none"),
+        (lambda t: limit.forward(t, []), "at least one symbol, got none"),
         (lambda t: t.encodings(10**30), "length is a whole number"),
         (lambda t: limit.mod_p_task(10**6), "this transformer takes about 3.0e12 numbers"),
     ],

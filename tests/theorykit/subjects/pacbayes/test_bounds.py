@@ -171,7 +171,7 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
         (lambda: pb.semi_analytic(1.0, 1.0, 9, 1.0, perturbation=[1.0]), "give its sigmas"),
         (
             lambda: pb.semi_analytic(1.0, 1.0, 9, 1.0, sigmas=[1.0], perturbation=[1.0, 2.0]),
-            r"a number a sigma, \(1,\), and not \(2,\)",
+            r"one number per sigma, \(1,\), not \(2,\)",
         ),
         (lambda: pb.bound(0.0, -1.0, 9, 1.0), "the KL divergence is a finite number of at least 0"),
         (lambda: pb.bound(math.nan, 1.0, 9, 1.0), "the loss is a finite number"),
@@ -190,7 +190,7 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
         (lambda: pb.sub_gaussian([1.0, math.nan]), "a sample of losses must be finite; 1 of 2"),
         (lambda: pb.sub_gaussian([1.0]), "at least two numbers, got 1"),
         (lambda: pb.sub_gaussian([1.0, 2.0], "upper"), "tail is"),
-        (lambda: pb.covering_constant([], [1.0]), "one layer or more"),
+        (lambda: pb.covering_constant([], [1.0]), "a nonempty list"),
         (lambda: pb.covering(0.0, 9, 1, 1), "the constant is a positive number, got 0"),
         (
             lambda: pb.perturbed_losses(Line(1.0), x, x, 0.0, jax.random.key(0)),

@@ -36,7 +36,7 @@ def test_in_bulk():
 
 def test_bad_input():
     f, g = (simulation.random_one_layer(np.random.default_rng(0), "ab", 2) for _ in range(2))
-    with pytest.raises(ValueError, match="tau = 2 lies beyond N = 2"):
+    with pytest.raises(ValueError, match="tau = 2 exceeds N = 2"):
         simulation.simulate_average(f, g, "ab" * 9, 2)
     with pytest.raises(ValueError, match="at most \\|x\\| = 4"):
         simulation.simulate_average(f, g, "abab", 5)

@@ -146,7 +146,7 @@ def test_lengths_are_refused_before_any_is_looked_at():
     start = time.process_time()
     with pytest.raises(ValueError, match="1000002 cases at length 500001 are more than most"):
         simulation.needed_length(f, g, 0.1, 10**6)
-    with pytest.raises(ValueError, match=r"looking at all lengths up to 10000 takes about"):
+    with pytest.raises(ValueError, match=r"trying all lengths up to 10000 takes about"):
         simulation.needed_length(f, g, 0.1, 10**4, most=10**5)
     f, g = (simulation.random_two_layers(np.random.default_rng(0), "ab", 1) for _ in range(2))
     with pytest.raises(ValueError, match=r"2\^20 strings at length 20 are more"):

@@ -78,7 +78,7 @@ def test_held_out_alphabets_do_not_meet():
     require_apart(d, test)
     require_apart(validation, test)
     assert test.vocabulary == d.vocabulary + 12
-    with pytest.raises(ValueError, match="meets the training one in 2 symbols"):
+    with pytest.raises(ValueError, match="shares 2 symbols with the training one"):
         require_apart(d, Distribution(d.templates, symbols=4, first=d.vocabulary - 2))
 
 
@@ -96,15 +96,18 @@ def test_diversity():
     [
         (lambda: Distribution(templates("αα -> 1", "bb -> 0"), symbols=5), "bb matches both"),
         (lambda: Distribution(families.symbol_programs(), symbols=3), "3 symbols is too small"),
-        (lambda: Distribution(templates("α -> 1", "αβ -> 0"), symbols=5), "one length"),
-        (lambda: Distribution(templates("αα -> 1", "αβ -> α"), symbols=5), "numbers, or symbols"),
-        (lambda: Distribution(templates("αα"), symbols=5), "numbers, or symbols"),
-        (lambda: Distribution(families.programs(), symbols=5, first=1), "begin at the id"),
+        (lambda: Distribution(templates("α -> 1", "αβ -> 0"), symbols=5), "the same length"),
+        (
+            lambda: Distribution(templates("αα -> 1", "αβ -> α"), symbols=5),
+            "all numbers or all symbols",
+        ),
+        (lambda: Distribution(templates("αα"), symbols=5), "all numbers or all symbols"),
+        (lambda: Distribution(families.programs(), symbols=5, first=1), "start at the id"),
         (lambda: Distribution(families.programs(), symbols=5, weights=(1,)), "2 finite numbers"),
         (lambda: Distribution((), symbols=5), "at least one template"),
-        (lambda: Distribution("αα -> 1", symbols=5), "makes them of texts"),
-        (lambda: Distribution(["αα -> 1"], symbols=5), "makes them of texts"),
-        (lambda: Distribution([Template(("α",), "β")], symbols=5), "wildcard which the template"),
+        (lambda: Distribution("αα -> 1", symbols=5), "makes them from text"),
+        (lambda: Distribution(["αα -> 1"], symbols=5), "makes them from text"),
+        (lambda: Distribution([Template(("α",), "β")], symbols=5), "wildcard that the template"),
         (
             lambda: Distribution([Template(("α",), np.nan)], symbols=5),
             "is a finite number, got nan",
@@ -115,7 +118,7 @@ def test_diversity():
         (lambda: Distribution(families.programs(), 5, weights=(1, np.nan)), "2 finite numbers"),
         (
             lambda: Distribution(families.programs(), symbols=5).require_cls(),
-            r"must be \[CLS\] and stand nowhere else",
+            r"must be \[CLS\] and occur nowhere else",
         ),
     ],
 )

@@ -73,10 +73,10 @@ def test_text_forms():
     [
         ("αéb", "unknown character 'é'"),
         ("αΣ", "unknown character 'Σ'"),
-        ("α[CLS", "does not close"),
+        ("α[CLS", "is never closed"),
         ("α -> up", "number, a wildcard or a token in quotes, not 'up'"),
-        ("α -> β", "the wildcard β, which it lacks"),
-        (" -> 1", "without symbols"),
+        ("α -> β", "the wildcard β, which it does not contain"),
+        (" -> 1", "has no symbols"),
     ],
 )
 def test_bad_text_is_refused_in_a_sentence(text, said):
@@ -85,11 +85,11 @@ def test_bad_text_is_refused_in_a_sentence(text, said):
 
 
 def test_bad_maps_are_refused():
-    with pytest.raises(ValueError, match="nothing of the wildcard β"):
+    with pytest.raises(ValueError, match="lacks the wildcard β"):
         substitute("αβ", {"α": "A"})
     with pytest.raises(ValueError, match="not injective"):
         substitute("αβ", {"α": "A", "β": "A"})
-    with pytest.raises(ValueError, match="stands in the template"):
+    with pytest.raises(ValueError, match="is a token of the template"):
         substitute("αS", {"α": "S"})
 
 
@@ -138,13 +138,13 @@ def test_random_templates_are_disjoint_and_scaled():
     for options, says in (
         (dict(count=0), "count is a whole number of at least 1, got 0"),
         (dict(wildcards=25), "at most 24 wildcards"),
-        (dict(wildcards=0), "one of either, not 0 and 0"),
+        (dict(wildcards=0), "at least one symbol, not 0 and 0"),
         (dict(tokens=-1), "tokens is a whole number of at least 0, got -1"),
         (dict(labels=(1.0, 2.0)), "1 templates have 1 labels, not 2"),
     ):
         with pytest.raises(ValueError, match=says):
             families.random_templates(**dict(count=1, length=2) | options)
-    with pytest.raises(ValueError, match="take an odd length"):
+    with pytest.raises(ValueError, match="use an odd length"):
         families.majority_token(4)
 
 

@@ -1,4 +1,4 @@
-"""The smallest program for a task, found by looking at all of them, or that there is none."""
+"""Exhaustive search for the smallest program for a task, or for proof that there is none."""
 
 from theorykit.subjects.crasp._search._found import Found as Found
 from theorykit.subjects.crasp._search._found import Impossible as Impossible

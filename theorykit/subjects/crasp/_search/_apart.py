@@ -1,4 +1,4 @@
-"""Two strings, one right and one wrong, that no small program tells apart."""
+"""Two strings, one in the language and one not, that no small program tells apart."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ from theorykit.subjects.crasp._search._sample import Sample, String
 from theorykit.subjects.crasp._search._space import Space
 
 LONGEST = 120
-"""Symbols of a string, at most."""
+"""The most symbols in a string."""
 
 ROWS = 300_000
-"""Behaviours on two strings, at most; there are few, since the strings are alike."""
+"""The most behaviours on two strings; there are few, since the strings are alike."""
 
 PAIRS = 12
-"""Pairs that are tried, at most."""
+"""The most pairs that are tried."""
 
 
 def untold(asked: Language, fragment: Fragment, size: int) -> tuple[String, String, int] | None:
-    """Return two strings that are told apart by no program of so many operations, and how many.
+    """Return two strings that no program of some size tells apart, and that size.
 
-    Powers of short words are tried, and powers in which one symbol is changed; of the pairs that
-    were tried the one that needs the most operations, up to `size`.
+    Powers of short words are tried, and powers in which one symbol is changed. The pair returned is
+    the one tried that needs the most operations, up to `size`.
     """
     best: tuple[String, String, int] | None = None
     for x, y in itertools.islice(_pairs(asked, fragment, size), PAIRS):
@@ -64,9 +64,9 @@ def _told(fragment: Fragment, alphabet: tuple[str, ...], x: String, y: String, s
 def _pairs(asked: Language, fragment: Fragment, size: int) -> Iterator[tuple[String, String]]:
     """Yield strings that look alike, one in the language and one not.
 
-    They are powers of a word, one and the next, and powers of a word, then two symbols, then a run
-    of one symbol. Words with numbers of symbols that are in no simple proportion come first: what
-    compares counts is then settled before the two symbols, and stays so behind them.
+    They are consecutive powers of a word, and powers of a word followed by two symbols and then a
+    run of one symbol. Words whose numbers of symbols are in no simple proportion come first: then
+    every comparison of counts is settled before the two symbols and stays settled after them.
     """
     n = 4 + (size + 1) * max(1, *map(abs, fragment.constants))
     for u in up_to(asked.alphabet, 40)[1:]:
@@ -83,7 +83,7 @@ def _pairs(asked: Language, fragment: Fragment, size: int) -> Iterator[tuple[Str
 
 
 def _generic(alphabet: tuple[str, ...]) -> Iterator[String]:
-    """Yield words with one, two, four, ... of the symbols, in any order."""
+    """Yield words with one, two, four, ... copies of the symbols, in every order of the symbols."""
     for order in itertools.islice(itertools.permutations(alphabet[:4]), 6):
         yield tuple(s for k, s in enumerate(order) for _ in range(2**k))
 

@@ -1,4 +1,4 @@
-"""What a task asks, in whichever of its forms it is given."""
+"""Questions from tasks, in any of the forms in which a task can be given."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from theorykit.subjects.crasp._search._sample import String
 
 
 class Labelled(Question):
-    """Strings with labels, which may contradict each other where noise is allowed.
+    """Labelled strings; labels may contradict each other if noise is allowed.
 
-    **Fields:** `yes`, `no`: how often each string has either label.
+    **Fields:** `yes`, `no`: how often each string has each label.
     """
 
     def __init__(self, labels: Iterable[tuple[Sequence[str], Any]], alphabet: Any, noise: bool):
@@ -36,7 +36,9 @@ class Labelled(Question):
             )
         self.strings = sorted({**self.yes, **self.no}, key=len)
         if not self.strings:
-            raise ValueError("no string is labelled; give some, as {string: True or False}.")
+            raise ValueError(
+                "there are no labelled strings; give some, as {string: True or False}."
+            )
         seen = sorted({symbol for s in self.strings for symbol in s})
         self.alphabet = few(tuple(seen or "a") if alphabet is None else as_alphabet(alphabet))
         if unknown := [symbol for symbol in seen if symbol not in self.alphabet]:
@@ -44,7 +46,7 @@ class Labelled(Question):
                              f"the alphabet {' '.join(self.alphabet)}.")  # fmt: skip
 
     def truths(self, strings: Sequence[String]) -> Truths:
-        """Return the label that each string has more often, and -1 for others."""
+        """Return the majority label of each string, and -1 for unlabelled ones."""
         known = lambda s: s in self.yes or s in self.no
         label = lambda s: int(self.yes.get(s, 0) >= self.no.get(s, 0)) if known(s) else -1
         return np.array([label(s) for s in strings], np.int8).reshape(-1, 1)
@@ -55,7 +57,7 @@ class Labelled(Question):
 
 
 def question(task: Any, alphabet: Any, noise: bool, seed: int) -> Question:
-    """Return what is asked by a task, in any of its forms."""
+    """Return the question that a task poses, in any of its forms."""
     if isinstance(task, RegularLanguage):
         return Regular(task)
     if isinstance(task, Task):

@@ -1,4 +1,4 @@
-"""Behaviours that were met, each once: rows, what made them, and where equal ones are."""
+"""The distinct behaviours found so far: their rows, how each was made, and a hash table."""
 
 import numpy as np
 from jaxtyping import Int, Shaped, UInt64
@@ -10,11 +10,11 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class ClashError(Exception):
-    """Two behaviours have one key; with other keys they have two."""
+    """Two behaviours have the same key; other random keys would tell them apart."""
 
 
 class Table:
-    """Numbers by 64-bit keys: open addressing, many keys at a time."""
+    """A hash table from 64-bit keys to numbers, with open addressing and batched operations."""
 
     def __init__(self):
         self.held = 0
@@ -28,7 +28,7 @@ class Table:
         return ((keys * GOLDEN) >> self.shift).astype(np.int64)
 
     def find(self, keys: Keys) -> Numbers:
-        """Return the number of each key, and -1 for one that is not held."""
+        """Return the number of each key, and -1 for an unknown one."""
         found = np.full(len(keys), -1, np.int32)
         left, slot = np.arange(len(keys)), self._home(keys)
         while len(left):
@@ -40,7 +40,7 @@ class Table:
         return found
 
     def add(self, keys: Keys, numbers: Numbers) -> None:
-        """Hold keys that are all new, each once."""
+        """Insert keys, which are all new and distinct."""
         if 2 * (self.held + len(keys)) > len(self.keys):
             there = self.numbers >= 0
             old = self.keys[there], self.numbers[there]
@@ -88,10 +88,10 @@ MADE = 4
 
 
 class Bank:
-    """Behaviours, each once for every depth of counting up to which it is met.
+    """Distinct behaviours, each with the least depth of counting at which it is found.
 
-    `rows` are the behaviours, `made` says how each was made. A behaviour that is met at depth d
-    is known at all greater ones. Keys lead to a row; the rows themselves decide whether two
+    `rows` are the behaviours, and `made` says how each was made. A behaviour found at depth d is
+    known at all greater depths. Keys lead to a row; the rows themselves decide whether two
     behaviours are equal.
     """
 
@@ -103,11 +103,11 @@ class Bank:
         return len(self.rows)
 
     def unknown(self, keys: Keys, depth: int) -> Int[np.ndarray, " places"]:
-        """Return the places of keys that are not known at a depth."""
+        """Return the indices of the keys that are not known at a depth."""
         return np.flatnonzero(self.tables[depth].find(keys) < 0)
 
     def check(self, keys: Keys, depth: int, rows: Shaped[np.ndarray, "keys width"]) -> None:
-        """Raise a `ClashError` if a known key is that of another behaviour."""
+        """Raise a `ClashError` if a known key belongs to another behaviour."""
         numbers = self.tables[depth].find(keys)
         known = numbers >= 0
         if (self.rows.all[numbers[known]] != rows[known]).any():
@@ -120,7 +120,7 @@ class Bank:
         rows: Shaped[np.ndarray, "keys width"],
         made: Int[np.ndarray, "keys parts"],
     ) -> None:
-        """Add behaviours that are not known at a depth, equal ones once."""
+        """Add behaviours that are not known at a depth, without duplicates."""
         unique, first, place = np.unique(keys, return_index=True, return_inverse=True)
         if (rows[first][place] != rows).any():
             raise ClashError
@@ -130,7 +130,7 @@ class Bank:
         self.hold(unique, depth, numbers)
 
     def hold(self, keys: Keys, depth: int, numbers: Numbers) -> None:
-        """Make rows known from a depth on."""
+        """Make rows known from a given depth."""
         for table in self.tables[depth:]:
             new = table.find(keys) < 0
             table.add(keys[new], numbers[new])

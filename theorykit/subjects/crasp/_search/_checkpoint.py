@@ -1,4 +1,4 @@
-"""A search in a folder: what is done, so that a search that was killed goes on."""
+"""The state of a search, kept in a folder so that a killed search can resume."""
 
 import hashlib
 import json
@@ -14,9 +14,9 @@ STATE = "state.json"
 
 
 class Checkpoint:
-    """A folder, or nothing where none is wanted.
+    """A folder, or nothing if no folder is given.
 
-    **Raises:** `ValueError` for a folder of another search, or of something else.
+    **Raises:** `ValueError` for a folder that belongs to another search or to something else.
     """
 
     def __init__(self, path: Any, header: dict[str, Any], most: int):
@@ -27,22 +27,22 @@ class Checkpoint:
                                  work=("search", "searching"))  # fmt: skip
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder."""
         if self.folder is not None:
             self.folder.close()
 
     def state(self) -> dict[str, Any] | None:
-        """Return what was kept last."""
+        """Return the state that was saved last."""
         file = self.folder.path / STATE if self.folder else None
         return json.loads(file.read_text()) if file and file.exists() else None
 
     def keep(self, state: dict[str, Any]) -> None:
-        """Keep what is known."""
+        """Save the state."""
         if self.folder is not None:
             write_atomically(self.folder.path / STATE, json.dumps(state))
 
     def keep_level(self, space: Space, size: int) -> None:
-        """Keep the expressions of a size."""
+        """Save the expressions of a size."""
         if self.folder is None:
             return
         content: dict[str, np.ndarray] = {}
@@ -62,7 +62,7 @@ class Checkpoint:
         new.replace(file)
 
     def restore(self, space: Space, sizes: int) -> None:
-        """Put the expressions that were kept back into a space."""
+        """Load the saved expressions into a space."""
         if self.folder is None:
             return
         for size in range(sizes):
@@ -79,5 +79,5 @@ def _level(size: int) -> str:
 
 
 def digest(array: np.ndarray) -> str:
-    """Return a short name of what an array holds."""
+    """Return a digest of an array."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""Programs joined from Booleans that are known: the smallest conjunctions and disjunctions found.
+"""Programs joined from known Booleans: the smallest conjunctions and disjunctions found.
 
-A conjunction is right if each part holds wherever the target does, and for every other node some
-part fails there: a set cover. Pairs are tried in turn, and more parts greedily, so that what is
-found need not be the smallest.
+A conjunction is right if each part holds wherever the target does and some part fails at every
+other node; this is a set cover. Pairs are tried in turn, and larger sets greedily, so the result
+need not be the smallest.
 """
 
 import dataclasses
@@ -16,15 +16,15 @@ Words = UInt64[np.ndarray, "rows words"]
 Row = UInt64[np.ndarray, " words"]
 
 PAIRS = 10**8
-"""Pairs of parts that are looked at, at most."""
+"""The most pairs of parts that are tried."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Joined:
     """Booleans joined by `and`, or by `or`.
 
-    **Fields:** `parts`: 2 n for the Boolean of row n, 2 n + 1 for its negation; `every`: whether by
-    `and`; `size`: the number of operations in all.
+    **Fields:** `parts`: 2 n for the Boolean of row n, 2 n + 1 for its negation; `every`: whether
+    they are joined by `and`; `size`: the total number of operations.
     """
 
     parts: tuple[int, ...]
@@ -35,7 +35,7 @@ class Joined:
 def joined(
     sample: Sample, words: Words, sizes: Int[np.ndarray, " rows"], target: Row, care: Row
 ) -> Joined | None:
-    """Return a small conjunction or disjunction that is the target wherever it matters."""
+    """Return a small conjunction or disjunction that equals the target wherever it matters."""
     found = []
     for every, goal in ((True, target), (False, ~target & sample.full)):
         cover = _Cover(sample, words, sizes, goal, care)
@@ -48,7 +48,7 @@ def joined(
 
 
 class _Cover:
-    """Booleans that hold wherever a target does, by the other nodes at which they fail."""
+    """Booleans that hold wherever the target does, with the other nodes at which they fail."""
 
     def __init__(self, sample: Sample, words: Words, sizes: np.ndarray, target: Row, care: Row):
         self.sample, self.all = sample, ~target & care
@@ -68,13 +68,13 @@ class _Cover:
         self.fails, self.signed, self.sizes = rows[keep], self.signed[keep], self.sizes[keep]
 
     def possible(self) -> bool:
-        """Return whether all of them together would do."""
+        """Return whether all of them together suffice."""
         return bool(len(self.fails)) and bool(
             (np.bitwise_or.reduce(self.fails, 0) == self.all).all()
         )
 
     def pair(self) -> tuple[int, ...] | None:
-        """Return the smallest one or two that do."""
+        """Return the smallest one or two that suffice."""
         if not self.possible():
             return None
         times = np.zeros(self.sample.size, int)
@@ -91,7 +91,7 @@ class _Cover:
             if not left.any():
                 best = (int(self.sizes[k]), (k,))
                 break
-            others = np.flatnonzero(~(left & ~self.fails).any(1))  # the smallest first
+            others = np.flatnonzero(~(left & ~self.fails).any(1))  # smallest first
             if len(others):
                 total = int(self.sizes[k] + self.sizes[others[0]] + 1)
                 if best is None or total < best[0]:
@@ -99,7 +99,7 @@ class _Cover:
         return best[1] if best else None
 
     def greedy(self) -> tuple[int, ...] | None:
-        """Return some that do, each being the one that fails at most nodes for its size."""
+        """Return a set that suffices, greedily: each adds the most failing nodes for its size."""
         if not self.possible():
             return None
         left, chosen = self.all.copy(), list[int]()

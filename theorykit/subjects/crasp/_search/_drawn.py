@@ -1,4 +1,4 @@
-"""A task that is known by what it draws."""
+"""A task that is known only through its samples."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,11 +11,11 @@ from theorykit.subjects.crasp._search._questions import Question, Truths, few
 from theorykit.subjects.crasp._search._sample import String
 
 FARTHEST = 64
-"""The longest examples of a task that are drawn."""
+"""The length of the longest examples that are drawn."""
 
 
 class Drawn(Question):
-    """A task that is known by what it draws: the target after each prefix that was seen."""
+    """A task that is known only through its samples: the target after each prefix seen."""
 
     def __init__(self, task: Task, seed: int):
         self.name = repr(task)
@@ -51,7 +51,7 @@ class Drawn(Question):
             )
 
     def truths(self, strings: Sequence[String]) -> Truths:
-        """Return which output each string asks for, where that was seen."""
+        """Return, for each output, whether each string asks for it, where that was seen."""
         found = np.full((len(strings), len(self.outputs)), -1, np.int8)
         for row, string in zip(found, strings, strict=True):
             if string in self._targets:
@@ -60,22 +60,22 @@ class Drawn(Question):
         return found
 
     def short(self) -> list[String]:
-        """Return the prefixes that were seen."""
+        """Return the prefixes seen."""
         return sorted(self._targets, key=len)
 
     def said(self, short: Sequence[String], long: Sequence[String]) -> str:
-        """Say on what a program was tried."""
-        return f"{len(short):,} prefixes that the task drew, of up to {len(short[-1])} symbols"
+        """Describe the strings on which a program was tried."""
+        return f"{len(short):,} prefixes drawn from the task, of up to {len(short[-1])} symbols"
 
 
 def drawn(task: Task, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield tokens, targets and weights of examples of short and of some longer lengths."""
+    """Yield tokens, targets and weights of examples of all short and some longer lengths."""
     lengths = [n for n in range(task.smallest, task.smallest + 8) if has(task, n)]
     lengths += [n for n in (16, 32, FARTHEST) if n > task.smallest + 8 and has(task, n)]
     if not lengths:
         raise ValueError(f"{task!r} has no examples of up to {FARTHEST} symbols.")
     padded = None
-    if isinstance(task, AnyLength):  # compiled once, for all lengths
+    if isinstance(task, AnyLength):  # compiled once for all lengths
         padded = jax.jit(jax.vmap(lambda key, n: task.padded(key, n, lengths[-1]), (0, None)))
     for n in lengths:
         keys = jax.random.split(jax.random.key(seed + n), 256 if n < 12 else 64)
@@ -93,7 +93,7 @@ def drawn(task: Task, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
                 f"{task!r} asks for numbers and not for symbols, which a program cannot answer."
             )
         for x, target, weight in zip(*(np.asarray(part) for part in made), strict=True):
-            if target.ndim:  # behind the last symbol that counts there is padding, or nothing
+            if target.ndim:  # after the last symbol that counts there is only padding, or nothing
                 end = int(np.flatnonzero(weight).max(initial=-1)) + 1
                 x, target, weight = x[:end], target[:end], weight[:end]
             yield x, target, weight

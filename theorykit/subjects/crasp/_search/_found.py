@@ -1,4 +1,4 @@
-"""What a search found: a program, or that there is none of some size."""
+"""The result of a search: a program, or that there is none up to some size."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,19 +12,18 @@ from theorykit.subjects.crasp._search._sample import String
 from theorykit.subjects.crasp._search._write import line, words
 
 BRIEF = 24
-"""Symbols of a string that is shown as it is, at most."""
+"""The most symbols of a string that is shown in full."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What was found for one output: the language itself, `"L"`, or what a task asks for.
+    """The result for one output: `"L"` for a language, or an output of a task.
 
     **Fields:**
 
     - `output`.
-    - `program`: one that is right on all strings that were tried, or None.
-    - `operations`: how many it has.
-    - `excluded`: no program of the fragment with at most so many operations is right; -1 if
+    - `program`: one that is right on all strings tried, or None. - `operations`: how many it has.
+    - `excluded`: no program of the fragment with at most this many operations is right; -1 if
       nothing is excluded.
     """
 
@@ -41,10 +40,10 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Traded:
-    """A program for labels of which some may be wrong.
+    """A program for labels some of which may be wrong.
 
-    **Fields:** `program`; `operations`; `errors`: labels that it gets wrong, the fewest of all
-    programs of at most so many operations.
+    **Fields:** `program`; `operations`; `errors`: the labels that it gets wrong, the fewest of all
+    programs with at most this many operations.
     """
 
     program: Program
@@ -54,11 +53,11 @@ class Traded:
 
 @dataclasses.dataclass(frozen=True)
 class Impossible:
-    """What is known of whether any program exists, of whatever size.
+    """What is known about whether a program of any size exists.
 
-    **Fields:** `words`: why there is none, in a sentence or two; `proved`: whether there is none
-    `"at all"`, none `"without periodic relations"`, or nothing of that is proved, `"nothing"`;
-    `period`: of the powers that a program without periodic relations cannot follow, in symbols.
+    **Fields:** `words`: why there is none, in a sentence or two; `proved`: that there is none `"at
+    all"`, that there is none `"without periodic relations"`, or `"nothing"`; `period`: the period,
+    in symbols, of the powers that a program without periodic relations cannot follow.
     """
 
     words: str
@@ -75,17 +74,18 @@ class Found:
 
     **Fields:**
 
-    - `name`: of the task; `fragment`: what programs were made of.
+    - `name`: of the task; `fragment`: the fragment that was searched.
     - `parts`: one for a language, one for each output of a task.
-    - `program`: all of them in one, or None where one lacks.
-    - `compared`: how many expressions were compared; `distinct`: how many behaviours were told
-      apart, both on the last choice of strings.
+    - `program`: all of them in one, or None if one is missing.
+    - `compared`: the number of expressions compared; `distinct`: the number of distinct behaviours,
+      both on the last choice of strings.
     - `tried`: in words, the strings on which programs were tried.
-    - `strings`: the strings that programs were compared on, with all their prefixes.
-    - `apart`: two strings, one right and one wrong, that no program of `untold` operations tells
-      apart; None if none were found.
+    - `strings`: the strings on which programs were compared, with all their prefixes.
+    - `apart`: two strings, one in the language and one not, that no program of at most `untold`
+      operations tells apart; None if none were found.
     - `impossible`: why there is no program of any size, where that is known.
-    - `traded`: for labels that may be wrong, ever larger programs with ever fewer errors.
+    - `traded`: for labels that may be wrong, programs of increasing size with fewer and fewer
+      errors.
     """
 
     name: str
@@ -103,13 +103,13 @@ class Found:
 
     @property
     def operations(self) -> int | None:
-        """How many operations the program has, each output's counted by itself."""
+        """The number of operations of the program, summed over outputs."""
         sizes = [p.operations for p in self.parts if p.operations is not None]
         return sum(sizes) if len(sizes) == len(self.parts) else None
 
     @property
     def excluded(self) -> int:
-        """No program of the fragment with at most so many operations is right."""
+        """No program of the fragment with at most this many operations is right."""
         return min(p.excluded for p in self.parts if self.program or p.program is None)
 
     @property
@@ -119,7 +119,7 @@ class Found:
 
     @property
     def evidence(self) -> Literal["exhaustive", "searched"]:
-        """`"exhaustive"` if every smaller program was looked at, or every one up to `excluded`."""
+        """`"exhaustive"` if every smaller program was tried, or every one up to `excluded`."""
         return "exhaustive" if self.program is None or self.smallest else "searched"
 
     def compile(self) -> Compiled:
@@ -128,11 +128,13 @@ class Found:
         **Raises:** `ValueError` if there is no program.
         """
         if self.program is None:
-            raise ValueError(f"no program was found for {self.name}, so there is none to compile.")
+            raise ValueError(
+                f"no program was found for {self.name}, so there is nothing to compile."
+            )
         return compile(self.program)
 
     def explain(self) -> str:
-        """Return the program line by line, each with what it says in words."""
+        """Return the program line by line, each with its meaning in words."""
         if self.program is None:
             return str(self)
         rows = [(line(d), words(d.expression)) for d in self.program.definitions]
@@ -145,7 +147,7 @@ class Found:
 
 
 def shown(string: Sequence[str]) -> str:
-    """Return a string as text, repeated parts of a long one as powers.
+    """Return a string as text, with repeated parts of a long one written as powers.
 
     **Raises:** `ValueError` for anything but text or a sequence of symbols.
     """

@@ -1,4 +1,4 @@
-"""Which expressions are searched, and how their operations are counted."""
+"""The expressions that are searched, and how their operations are counted."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -28,25 +28,25 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 FAR = 1000
-"""Constants, moduli and distances, at most."""
+"""The largest constants, moduli and distances."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Fragment:
-    """A part of C-RASP: what programs are made of, and how deep counting goes.
+    """A fragment of C-RASP: the expressions allowed, and how deeply counting may nest.
 
-    All have symbols, `not`, `and`, `or`, comparisons, `#`, `exists` and `+`. Nothing that any
-    program says is lost without `-` and `?:`, which only make some shorter.
+    Every fragment has symbols, `not`, `and`, `or`, comparisons, `#`, `exists` and `+`. Leaving out
+    `-` and `?:` loses no expressive power; they only make some programs shorter.
 
     **Arguments:**
 
     - `constants`: the integers that may be written.
     - `periodic`: moduli m; `i % m = r` may then be written, for each residue r.
     - `local`: distances, or sets of them, that `#` and `exists` may be limited to.
-    - `depth`: how many `#` and `exists` may stand inside each other, and None for any number.
+    - `depth`: how deeply `#` and `exists` may nest; None for any depth.
     - `conditional`, `subtract`: whether `P ? C : D`, and `C - D`, may be written.
 
-    **Raises:** `ValueError` for other values.
+    **Raises:** `ValueError` for invalid values.
     """
 
     constants: tuple[int, ...] = (0, 1, 2)
@@ -78,11 +78,11 @@ class Fragment:
 
     @property
     def masks(self) -> tuple[frozenset[int] | None, ...]:
-        """The distances that `#` and `exists` look at; None is all."""
+        """The distances to which `#` and `exists` may be limited; None means no limit."""
         return (None, *self.local)
 
     def leaves(self, alphabet: Iterable[str]) -> Iterator[Boolean]:
-        """Yield the Booleans without an operation."""
+        """Yield the Booleans that take no operation."""
         yield Truth()
         for symbol in alphabet:
             yield Symbol(symbol)
@@ -91,7 +91,7 @@ class Fragment:
                 yield Periodic(modulus, frozenset({residue}))
 
     def __str__(self) -> str:
-        """Return in words what programs are made of."""
+        """Describe the fragment in words."""
         said = [f"constants {', '.join(map(str, self.constants))}" if self.constants
                 else "no constants"]  # fmt: skip
         if self.periodic:
@@ -111,8 +111,8 @@ def operations(program: Program) -> int:
     """Return how many operations a program has.
 
     They are the `and`, `or`, comparisons, `#`, `exists`, `+`, `-` and `?:` in its last Boolean
-    definition, once each name in it is replaced by what it stands for; `not`, symbols, constants
-    and `i % m` are free, and `3 * C` is C + C + C.
+    definition, after names are expanded; `not`, symbols, constants and `i % m` are free, and `3 *
+    C` counts as C + C + C.
     """
     instance("program", program, Program, "a Program")
     found: dict[str, int] = {}

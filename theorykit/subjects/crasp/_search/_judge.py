@@ -1,4 +1,4 @@
-"""Whether a program is right, and if not a short string on which it is wrong."""
+"""Decide whether a program is right and, if not, find a short string on which it is wrong."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from theorykit.subjects.crasp._search._questions import Question
 from theorykit.subjects.crasp._search._sample import String
 
 ROUNDS = 8
-"""How many times strings are changed to find one on which a program is wrong."""
+"""The number of rounds of mutations in the search for a string on which a program is wrong."""
 
 
 class Judge:
-    """Tries programs by the exact evaluator.
+    """Tests programs with the exact evaluator.
 
-    **Fields:** `short`, `long`: the strings that each program is tried on; `tried`: both;
-    `truths`: what is known of them.
+    **Fields:** `short`, `long`: the strings on which each program is tried; `tried`: both together;
+    `truths`: the known truth on them.
     """
 
     def __init__(self, asked: Question, rng: np.random.Generator):
@@ -32,10 +32,10 @@ class Judge:
         return self._shorter(program, string)
 
     def _hunted(self, program: Program, seed: int) -> String | None:
-        """Return a string on which a program is wrong, among those near what it accepts.
+        """Return a string near those that a program accepts on which it is wrong.
 
-        A program that accepts too much is told by strings that few would think of; changing what
-        it accepts, and keeping what it still accepts, comes to them.
+        A program that accepts too much is exposed by unlikely strings. They are reached by mutating
+        the strings that it accepts and keeping those that it still accepts.
         """
         rng, strings = np.random.default_rng(seed), self.long
         for _ in range(ROUNDS):
@@ -52,7 +52,7 @@ class Judge:
         return None
 
     def _shorter(self, program: Program, string: String) -> String:
-        """Return a string on which a program is wrong, with as much left out as can be."""
+        """Shrink a string on which a program is wrong, for as long as it stays wrong."""
         size = len(string) // 2
         while size:
             cuts = [string[:k] + string[k + size :] for k in range(len(string) - size + 1)]

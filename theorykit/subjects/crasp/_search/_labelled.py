@@ -1,4 +1,4 @@
-"""Strings of a language by length, as many that are in it as are not, with all their prefixes."""
+"""Balanced samples of strings in and outside a language, by length, with all their prefixes."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,21 +13,22 @@ from theorykit.subjects.crasp._search._questions import Language, Question
 from theorykit.subjects.crasp._search._sample import String
 
 KEPT = 64
-"""Words of each length that longer ones are grown from."""
+"""The number of words per length from which longer ones are grown."""
 
 
 def labelled(
     task: Any, lengths: Sequence[int], count: int = 64, *, alphabet: Any = None, seed: int = 0
 ) -> dict[int, list[tuple[String, Int8[np.ndarray, " prefixes"]]]]:
-    """Return strings of each length, with what the task says of each of their prefixes.
+    """Return strings of each length, with the truth for each of their prefixes.
 
-    Half of them are in the language, if as many are known, and of the others half differ little
-    from words. Where the language is given by an acceptor, words are grown from shorter ones.
+    Half of them are in the language, if enough words are known; half of the others differ little
+    from words. If the language is given by an acceptor, words are grown from shorter ones.
 
-    **Arguments:** `task`, `alphabet`, `seed`: as for `search`; `lengths`; `count`: strings of each.
+    **Arguments:** `task`, `alphabet`, `seed`: as for `search`; `lengths`; `count`: strings per
+    length.
 
-    **Returns:** for each length that has a string: `count` strings or fewer, each with a row of 1
-    and 0, from the empty prefix to the whole; -1 where nothing is known.
+    **Returns:** for each length that has a string: at most `count` strings, each with a row of 1
+    and 0, from the empty prefix to the whole string; -1 where the truth is unknown.
 
     **Raises:** `ValueError` as `search`.
     """
@@ -76,7 +77,7 @@ def _of_language(
 def _tried(
     asked: Language, n: int, words: dict[int, list[String]], count: int, rng: np.random.Generator
 ) -> list[String]:
-    """Return strings of a length, some of which should be words."""
+    """Return candidates of a length, some of which should be words."""
     symbols = asked.alphabet
     tried = [word for _ in range(count) if (word := asked.word(rng, n)) is not None]
     known = bool(tried)
@@ -95,7 +96,7 @@ def _tried(
 
 
 def _replaced(asked: Language, word: String, rng: np.random.Generator) -> String:
-    """Return a word with another symbol in one place, or with two symbols exchanged."""
+    """Return a word with one symbol replaced, or with two symbols swapped."""
     a, b = (int(k) for k in rng.integers(len(word), size=2))
     made = list(word)
     if rng.random() < 0.5:

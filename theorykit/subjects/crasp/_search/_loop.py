@@ -1,4 +1,4 @@
-"""The search: expressions by size on a few strings, and more strings where a program is wrong."""
+"""The search: enumerate expressions by size on a few strings; add strings that expose mistakes."""
 
 import dataclasses
 import functools
@@ -29,11 +29,10 @@ from theorykit.subjects.crasp._search._space import Space, negated
 from theorykit.subjects.crasp._syntax import And, Boolean, Or
 
 JOINED = 400_000
-"""Booleans of which conjunctions are looked for, at most: seconds."""
+"""The most Booleans that are tried in conjunctions: seconds."""
 
 WRONG, FEW = (40, 6), 20_000
-"""Joined programs of one size that may be wrong before no more are tried there: of few Booleans,
-and of more than that."""
+"""Wrong joined programs of one size before that size is given up: of few Booleans, and of more."""
 
 
 def search(
@@ -49,33 +48,33 @@ def search(
     folder: Any = None,
     say: Callable[[str], None] | None = None,
 ) -> Found:
-    """Return the smallest C-RASP program for a task, or that there is none of up to some size.
+    """Return the smallest C-RASP program for a task, or that there is none up to some size.
 
-    All expressions are made, smaller ones first, and of those with the same values on a few
-    strings one is kept. One that is right there is tried on many strings more, by the exact
-    evaluator; where it is wrong, such a string joins the few, and all begins again. Beyond the
-    sizes that are looked at in full, conjunctions and disjunctions of what is known are tried;
-    a program that is found like that may not be the smallest, which `Found.smallest` says.
+    All expressions are enumerated, smaller ones first; of those that agree on a few strings, one is
+    kept. A program that is right there is tested on many more strings by the exact evaluator. If it
+    is wrong on one of them, that string joins the few and the search starts again. Beyond the sizes
+    that are enumerated in full, conjunctions and disjunctions of known Booleans are tried. A
+    program found in this way may not be the smallest; `Found.smallest` says whether it is.
 
     **Arguments:**
 
-    - `task`: a function of a string that is true for those of a language; a `RegularLanguage`; a
-      task of `theorykit.tasks` that draws symbols; a `Program`; or labelled strings, a dictionary
-      or pairs.
-    - `fragment`: what programs may be made of; `Fragment()` if it is left out.
-    - `most`: how many operations are looked at in full. They are counted as `operations` does.
+    - `task`: a predicate on strings that defines a language; a `RegularLanguage`; a task of
+      `theorykit.tasks` that draws symbols; a `Program`; or labelled strings, as a dictionary or
+      pairs.
+    - `fragment`: the fragment to search; `Fragment()` by default.
+    - `most`: the size up to which programs are enumerated in full, counted as `operations` does.
     - `alphabet`: the symbols, for a function or for labelled strings.
-    - `agree`: the share of labels that a program must get right; below 1 some may be wrong.
+    - `agree`: the share of labels that a program must get right; below 1, some may be wrong.
     - `join`: whether larger programs are joined from small ones.
-    - `expressions`: how many are compared in all, on 64 prefixes, at most; a size that would go
-      beyond is not begun, and what was found by then is the result.
-    - `seed`: of random strings, and of what a task draws.
-    - `folder`: where to keep what is done; a search that was killed goes on from there.
-    - `say`: is called with a line for each size.
+    - `expressions`: a bound on the total number compared, on 64 prefixes; a size that would exceed
+      it is not begun, and the result is what was found by then.
+    - `seed`: for random strings and for samples of a task.
+    - `folder`: where to save progress; a killed search resumes from there.
+    - `say`: called with one line per size.
 
     **Raises:** `ValueError` for an empty language, a task that is not a function of the prefix, one
-    with too many symbols or with numbers for symbols, a sampler that fails, labels that contradict
-    each other, or a folder of another search.
+    with too many symbols or with numbers for symbols, a sampler that fails, contradictory labels,
+    or a folder of another search.
     """
     fragment = instance("fragment", Fragment() if fragment is None else fragment, Fragment,
                         "a crasp.Fragment")  # fmt: skip
@@ -96,7 +95,7 @@ def search(
 
 @dataclasses.dataclass
 class _Answer:
-    """What is known of one output: a program that is right, and below which size there is none."""
+    """What is known about one output: a program that is right, and the size below which none is."""
 
     program: Program | None = None
     size: int | None = None
@@ -108,7 +107,7 @@ class _Search:
     def __init__(self, asked: Question, fragment: Fragment, most: int, join: bool,
                  expressions: int, seed: int, folder: Any, say: Callable[[str], None]):  # fmt: skip
         self.asked, self.fragment, self.most, self.join = asked, fragment, most, join
-        self.left = expressions  # to compare, on 64 prefixes
+        self.left = expressions  # the budget, on 64 prefixes
         self.say, self.keys = say, 0
         self.rng = np.random.default_rng(seed)
         self.judge = Judge(asked, self.rng)
@@ -116,7 +115,7 @@ class _Search:
         self.strings = self.first()
         self.failed: dict[int, int] = {}
         self.space: Space | None = None
-        self.done = 0  # sizes that are kept
+        self.done = 0  # sizes saved so far
         header = dict(task=asked.name, alphabet=list(asked.alphabet), most=most, join=join)
         header |= dict(expressions=expressions, seed=seed, truths=digest(self.judge.truths)) | vars(
             fragment
@@ -125,7 +124,7 @@ class _Search:
         self.checkpoint = Checkpoint(folder, header, most)
 
     def first(self) -> list[String]:
-        """Return the strings to begin with: the shortest, and some right and wrong ones."""
+        """Return the initial strings: the shortest, and some right and wrong ones."""
         strings, symbols = [s for s in self.judge.short if len(s) <= 2], len(self.asked.alphabet)
         strings = strings[: WORD // 2 if symbols < 6 else WORD]
         near = [k for k, s in enumerate(self.judge.short) if 3 <= len(s) <= 12]
@@ -151,7 +150,7 @@ class _Search:
             self.checkpoint.close()
 
     def enumerated(self) -> bool:
-        """Go through the sizes; return False if the strings have changed, and all begins again."""
+        """Go through the sizes; return False if a string was added, so that all starts again."""
         sample = Sample(self.strings)
         self.space = space = Space(self.fragment, self.asked.alphabet, sample, self.most, self.keys)
         truths = self.asked.truths(sample.strings)
@@ -162,7 +161,7 @@ class _Search:
                 if not goals:
                     return True
                 if space.too_large(size) or space.cost(size) * sample.words > self.left:
-                    self.say(f"{size} operations are too many for the time and memory there is")
+                    self.say(f"{size} operations are too many for the time and memory allowed")
                     return True
                 keep, before = size < self.most, space.compared
                 level(space, size, functools.partial(_show, goals), keep)
@@ -192,7 +191,7 @@ class _Search:
         return False
 
     def goals(self, sample: Sample, truths: np.ndarray) -> dict[str, Goal]:
-        """Return what is still to be found."""
+        """Return the goals that are still open."""
         return {
             output: Goal(sample, truths[:, k])
             for k, output in enumerate(self.asked.outputs)
@@ -200,7 +199,7 @@ class _Search:
         }
 
     def settle(self, goals: dict[str, Goal], size: int) -> bool:
-        """Try what was found; return whether some was wrong, so that there is a string more."""
+        """Test what was found; return whether any of it was wrong, so that a string was added."""
         assert self.space is not None
         before = len(self.strings)
         for output, goal in goals.items():
@@ -212,7 +211,7 @@ class _Search:
         return len(self.strings) > before
 
     def joins(self, sample: Sample, truths: np.ndarray) -> bool:
-        """Join what is known; return whether some was wrong, so that there is a string more."""
+        """Join known Booleans; return whether a result was wrong, so that a string was added."""
         space, before = self.space, len(self.strings)
         assert space is not None
         failed, many = self.failed.get(space.sizes, 0), len(space.booleans) > FEW
@@ -239,7 +238,7 @@ class _Search:
         return wrong > 0
 
     def right(self, output: str, e: Boolean) -> Program | None:
-        """Return the program if it is right on all that is tried; else hold a string against it."""
+        """Return the program if it is right on all strings; else add one that refutes it."""
         program = _write.program(self.asked.alphabet, {"L": e})
         string = self.judge.against(program, output, len(self.strings))
         if string is None:
@@ -247,7 +246,7 @@ class _Search:
         self.strings.append(string)
         return None
 
-    # What is kept, and what comes out ------------------------------------------------------------
+    # Saved state, and results ------------------------------------------------------------
 
     def state(self, done: int) -> dict[str, Any]:
         answers = {

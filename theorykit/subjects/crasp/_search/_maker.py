@@ -27,17 +27,17 @@ from theorykit.subjects.crasp._search._space import (
 )
 
 BLOCK = 2**17
-"""Expressions that are looked at together."""
+"""Expressions per batch."""
 
 See = Callable[[Words, Callable[[np.ndarray], Int[np.ndarray, "rows 4"]]], None]
-"""What is shown Booleans, and a function from their places to how they were made."""
+"""A callback that gets Booleans, and a function from their indices to how they were made."""
 
 
 def level(space: Space, size: int, see: See, keep: bool = True) -> None:
-    """Make all expressions of a size, all smaller ones being there, and show each new Boolean.
+    """Make all expressions of a size from all smaller ones, and show each new Boolean.
 
-    **Arguments:** `see`: is called with new Booleans, or where they are not kept with all;
-    `keep`: whether larger ones will be made of these; else only Booleans are made.
+    **Arguments:** `see`: called with new Booleans, or with all Booleans if they are not kept;
+    `keep`: whether larger expressions will be made from these; if not, only Booleans are made.
     """
     for depth in range(space.depths):
         start = len(space.booleans), len(space.counts)
@@ -74,7 +74,7 @@ class _Maker:
             self.conditionals(size - 1)
 
     def splits(self, total: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Yield the sizes and depths of two parts, of which one is as deep as may be."""
+        """Yield the sizes and depths of two parts, one of which has the greatest depth allowed."""
         for left in range(total + 1):
             for depths in itertools.product(range(self.space.depths), repeat=2):
                 if max(depths) == self.depth:
@@ -83,7 +83,7 @@ class _Maker:
     # What is made --------------------------------------------------------------------------------
 
     def first(self) -> None:
-        """Make what has no operation."""
+        """Make the expressions without operations."""
         space = self.space
         rows = self.sample.pack(np.array([self.sample.leaf(e) for e in space.leaves]))
         self.booleans(rows, lambda k: _made(k, LEAF, k))
@@ -93,7 +93,7 @@ class _Maker:
         self.count_rows(counts, space.keys_of_counts(counts), lambda k: _made(k, LEAF, k))
 
     def counted(self, size: int) -> None:
-        """Count Booleans, and ask whether they ever held."""
+        """Count Booleans, and test whether they ever held."""
         space, below = self.space, self.depth - self.space.deeper
         if below < 0:
             return
@@ -172,7 +172,7 @@ class _Maker:
     # What is new ---------------------------------------------------------------------------------
 
     def booleans(self, words: Words, made: Callable) -> None:
-        """Show Booleans, and keep those that are new."""
+        """Show Booleans, and keep the new ones."""
         self.compared += len(words)
         true_first = (words[:, :1] & np.uint64(1)).astype(bool)
         words = np.where(true_first, words ^ self.sample.full, words)
@@ -191,7 +191,7 @@ class _Maker:
             self.see(space.booleans.rows.all[before:], lambda k: fresh[k])
 
     def count_rows(self, rows: np.ndarray, keys: Keys, made: Callable) -> None:
-        """Keep counts that are new."""
+        """Keep the new counts."""
         self.compared += len(rows)
         counts = self.space.counts
         counts.check(keys, self.depth, rows)
@@ -199,7 +199,7 @@ class _Maker:
         self.extend(keys[new], rows[new], made(new))
 
     def sums(self, keys: Keys, at: Callable, op: int) -> None:
-        """Keep sums or differences that are new; rows are made for these only, and to check."""
+        """Keep the new sums or differences; rows are computed only for these, and for checks."""
         self.compared += len(keys)
         counts = self.space.counts
         numbers = counts.tables[self.depth].find(keys)
@@ -224,10 +224,10 @@ class _Maker:
 def _blocks(
     left: slice, right: slice, ordered: bool = False
 ) -> Iterator[tuple[Callable, tuple[slice, slice]]]:
-    """Yield blocks of pairs: which pair is at a place of the block, and the rows of each.
+    """Yield blocks of pairs: a function from indices in the block to pairs, and the rows of each.
 
-    Where both are the same rows and order does not matter, the blocks below the diagonal are left
-    out.
+    If both sides have the same rows and order does not matter, the blocks below the diagonal are
+    left out.
     """
     wide = min(right.stop - right.start, BLOCK)
     if not wide:

@@ -1,4 +1,4 @@
-"""How long strings must be to tell a task from every small program that is not right."""
+"""The length of strings needed to tell a task from every small program that is wrong."""
 
 import dataclasses
 from typing import Any, Literal
@@ -19,22 +19,23 @@ from theorykit.subjects.crasp._search._seek import Made, Words
 from theorykit.subjects.crasp._search._space import Space, negated
 
 NODES, LONG = 1000, 24
-"""Prefixes of the short strings that programs are compared on, and how many long ones, at most."""
+"""The most prefixes of short strings on which programs are compared, and the most long strings."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Needed:
-    """The length up to which a program must be right for it to be right everywhere.
+    """The length up to which a program must be right in order to be right everywhere.
 
     **Fields:**
 
     - `length`: every program of at most `operations` operations that is right on all strings up to
-      this length is right on all that were tried.
+      this length is right on all strings tried.
     - `complete`: all strings up to this length were tried; 0 where a task draws its strings.
-    - `longest`, `strings`: how long the strings were, at most, and how many with their prefixes.
-    - `operations`; `fragment`: which programs were looked at.
+    - `longest`, `strings`: the largest length of a string tried, and the number of strings with
+      their prefixes.
+    - `operations`; `fragment`: the programs that were enumerated.
     - `rival`: the last program to fall, right on all strings shorter than `wrong`, on which it is
-      wrong; None if every program that is wrong is so on the empty string.
+      wrong; None if every wrong program is wrong on the empty string.
     """
 
     length: int
@@ -48,7 +49,7 @@ class Needed:
 
     @property
     def evidence(self) -> Literal["exhaustive", "searched"]:
-        """`"exhaustive"` if no shorter strings were left out; it is then needed, and not more."""
+        """`"exhaustive"` if all shorter strings were tried, so that the length is exact."""
         return "exhaustive" if self.length <= self.complete else "searched"
 
 
@@ -61,19 +62,19 @@ def needed(
     expressions: int = 10**8,
     seed: int = 0,
 ) -> Needed:
-    """Return the length that programs of a size must be right up to, to be right everywhere.
+    """Return the length up to which programs of a size must be right to be right everywhere.
 
-    All programs are made, smaller ones first, and compared on all short strings and on some long
-    ones. Of those that are wrong somewhere, the length is that of the shortest string on which the
-    one that is right for longest is wrong. A learner that picks one of these programs, whichever it
-    is, and is right up to this length, has learned the task.
+    All programs are enumerated, smaller ones first, and compared on all short strings and some long
+    ones. Each wrong program has a shortest string on which it is wrong; the length is the largest
+    of these. A learner that picks any of these programs and is right up to this length has learned
+    the task.
 
     **Arguments:**
 
     - `task`, `alphabet`, `seed`: as for `search`.
     - `fragment`: what programs may be made of; `Fragment()` if it is left out.
-    - `most`: how many operations they have, at most.
-    - `expressions`: how many are compared, on 64 prefixes, at most; a size that would go beyond is
+    - `most`: the largest number of operations.
+    - `expressions`: a bound on the number compared, on 64 prefixes; a size that would exceed it is
       not begun.
 
     **Raises:** `ValueError` as `search`.
@@ -104,7 +105,7 @@ def needed(
 
 
 def _strings(asked: Question, rng: np.random.Generator) -> tuple[Sample, int]:
-    """Return strings to compare programs on, and up to which length all of them are there."""
+    """Return strings to compare programs on, and the length up to which all are included."""
     short, fit = asked.short(), list[String]()
     if not asked.everywhere:
         prefixes = set[String]()
@@ -123,7 +124,7 @@ def _strings(asked: Question, rng: np.random.Generator) -> tuple[Sample, int]:
 
 
 def _looked(space: Space, rivals: list["_Rivals"], most: int, expressions: int) -> int:
-    """Show all programs to the rivals; return the size up to which all were shown."""
+    """Show programs to the rivals; return the size up to which all were shown."""
     for size in range(most + 1):
         cost = space.compared + space.cost(size)
         if space.too_large(size) or cost * space.sample.words > expressions:
@@ -138,9 +139,9 @@ def _looked(space: Space, rivals: list["_Rivals"], most: int, expressions: int) 
 
 
 class _Rivals:
-    """The program that is wrong, and right for longest.
+    """The wrong program that stays right for longest.
 
-    **Fields:** `node`: the first at which it is wrong; `made`, `negate`: how it is made.
+    **Fields:** `node`: the first at which it is wrong; `made`, `negate`: how it was made.
     """
 
     def __init__(self, sample: Sample, truths: Int[np.ndarray, " nodes"]):
@@ -148,7 +149,7 @@ class _Rivals:
         self.node, self.made, self.negate = 0, None, False  # type: int, np.ndarray | None, bool
 
     def see(self, words: Words, made: Made) -> None:
-        """Look at Booleans, each of which stands for its negation too."""
+        """Process Booleans, each of which also stands for its negation."""
         differ = (words ^ self.target) & self.care
         for negate, wrong in ((False, differ), (True, differ ^ self.care)):
             nodes = first(wrong)
@@ -159,7 +160,7 @@ class _Rivals:
 
 
 def first(words: UInt64[np.ndarray, "rows words"]) -> Int[np.ndarray, " rows"]:
-    """Return the place of the first bit that is set, -1 where none is."""
+    """Return the index of the first bit that is set, or -1 if there is none."""
     place = (words != 0).argmax(1)
     word = words[np.arange(len(words)), place]
     lowest = word & (~word + np.uint64(1))

@@ -1,4 +1,4 @@
-"""Labels of which some may be wrong: ever larger programs with ever fewer errors."""
+"""Noisy labels: programs of increasing size with fewer and fewer errors."""
 
 from theorykit.subjects.crasp._search import _write
 from theorykit.subjects.crasp._search._asked import Labelled
@@ -11,7 +11,7 @@ from theorykit.subjects.crasp._search._seek import Tally
 from theorykit.subjects.crasp._search._space import Space, negated
 
 NODES = 4096
-"""Prefixes of all labelled strings, at most."""
+"""The most prefixes of all labelled strings together."""
 
 
 def noisy(asked: Labelled, fragment: Fragment, most: int, agree: float) -> Found:
@@ -49,7 +49,7 @@ def noisy(asked: Labelled, fragment: Fragment, most: int, agree: float) -> Found
 
 
 def _traded(space: Space, tally: Tally, most: int) -> tuple[list[Traded], int]:
-    """Return a program for each size at which there are fewer errors, and the last size."""
+    """Return one program for each size that reduces the errors, and the last size."""
     traded = list[Traded]()
     for size in range(most + 1):
         if space.too_large(size):
@@ -62,5 +62,5 @@ def _traded(space: Space, tally: Tally, most: int) -> tuple[list[Traded], int]:
             program = _write.program(space.alphabet, {"L": e})
             traded.append(Traded(program, size, tally.errors))
         if tally.errors == tally.floor:
-            return traded, most  # no program of any size has fewer
+            return traded, most  # no program of any size has fewer errors
     return traded, most

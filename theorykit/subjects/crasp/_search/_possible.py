@@ -1,4 +1,4 @@
-"""Whether any program can exist, of whatever size, where the refuter's proofs say so."""
+"""Whether a program of any size can exist, as far as the refuter's proofs decide it."""
 
 import itertools
 
@@ -8,26 +8,27 @@ from theorykit.subjects.crasp._search._found import Impossible, shown
 from theorykit.subjects.crasp._search._questions import Language, Question, Regular, up_to
 
 Moves = tuple[int, ...]
-"""What a word does to the states of an automaton."""
+"""The action of a word on the states of an automaton."""
 
 Word = tuple[int, ...]
-"""The numbers of a word's symbols."""
+"""A word, by the numbers of its symbols."""
 
 FAR = 60
-"""Powers of a word that are looked at where no automaton is known."""
+"""The number of powers of a word that are tried where no automaton is known."""
 
 
 def impossible(language: RegularLanguage | Automaton, alphabet: str = "") -> Impossible | None:
-    """Return why no C-RASP program accepts a regular language, or None where that is not known.
+    """Return why no C-RASP program accepts a regular language, or None if no reason is known.
 
-    A program says the same of x u^n z for all large n, if |u| is a multiple of its moduli: the
-    argument of Lemmas 37, 38 and 41 (limit paper), for which `crasp.pump` computes the verdicts.
-    An automaton in which u goes round states for ever leaves no program without periodic
-    relations; if another word of the same length stays in each of them, none at all.
+    A program has the same verdict on x u^n z for all large n if |u| is a multiple of its moduli.
+    This is the argument of Lemmas 37, 38 and 41 (limit paper), for which `crasp.pump` computes the
+    verdicts. If u cycles through several states of the automaton, there is no program without
+    periodic relations; if another word of the same length fixes each of these states, there is none
+    at all.
 
     **Arguments:** `language`: a regular language, or a minimal automaton with its `alphabet`.
 
-    **Raises:** `ValueError` for something else, or an alphabet without a symbol for each letter.
+    **Raises:** `ValueError` for anything else, or an alphabet that lacks a symbol for some letter.
     """
     automaton: Automaton
     if isinstance(language, RegularLanguage):
@@ -56,7 +57,7 @@ def impossible(language: RegularLanguage | Automaton, alphabet: str = "") -> Imp
 
 
 def reason(asked: Question) -> Impossible | None:
-    """Return why no program exists for what is asked, or None where that is not known."""
+    """Return why no program exists for a question, or None if no reason is known."""
     if isinstance(asked, Regular):
         return impossible(asked.language)
     return _by_powers(asked) if isinstance(asked, Language) else None
@@ -96,7 +97,7 @@ def _bracketed(word: str) -> str:
 
 
 def _by_powers(asked: Language) -> Impossible | None:
-    """Look at powers of short words, where only an acceptor is known."""
+    """Try powers of short words, where only an acceptor is known."""
     for u in up_to(asked.alphabet, 40)[1:]:
         powers = [u * n for n in range(FAR // len(u))]
         truth = asked.truths(powers)[:, 0]
@@ -111,7 +112,7 @@ def _by_powers(asked: Language) -> Impossible | None:
 
 
 def _round(moves: Moves, state: int) -> list[int]:
-    """Return the states that a word goes round through, if it comes back to this one."""
+    """Return the states on the cycle of a word through this state, if it comes back."""
     path = [state]
     while (state := moves[state]) not in path:
         path.append(state)
@@ -121,7 +122,7 @@ def _round(moves: Moves, state: int) -> list[int]:
 def _cycle(automaton: Automaton) -> tuple[Word, Word, Word, int] | None:
     """Return x, u, z such that x u^n z is in the language for some large n and not for others.
 
-    And after how many symbols it all comes again.
+    Also return the period in symbols.
     """
     found = monoid(automaton)
     for moves, u in found.items():
@@ -133,9 +134,9 @@ def _cycle(automaton: Automaton) -> tuple[Word, Word, Word, int] | None:
 
 
 def _group(automaton: Automaton) -> tuple[Word, Word, Word, Word] | None:
-    """Return x, u, v, z, |u| = |v|, where u goes round and v stays, all the way."""
+    """Return x, u, v, z with |u| = |v|, where u cycles through states and v fixes each of them."""
     for same in by_length(automaton):
-        stays: dict[frozenset[int], Word] = {}  # the states that a word leaves where they are
+        stays: dict[frozenset[int], Word] = {}  # the states that a word fixes
         for still, v in same.items():
             stays.setdefault(frozenset(s for s, to in enumerate(still) if s == to), v)
         for (moves, u), state in itertools.product(same.items(), range(len(automaton.accept))):
@@ -154,19 +155,19 @@ def _to(found: dict[Moves, Word], state: int) -> Word:
 
 
 def _telling(automaton: Automaton, found: dict[Moves, Word], one: int, other: int) -> Word:
-    """Return a word that is accepted from one state and not from the other."""
+    """Return a word that is accepted from exactly one of two states."""
     accept = automaton.accept
     return next(w for moves, w in found.items() if accept[moves[one]] != accept[moves[other]])
 
 
 def _be_star(automaton: Automaton) -> tuple[int, int, int] | None:
-    """Return symbols a, b, e of which the language has just the strings of Sigma* b e*.
+    """Return symbols a, b, e over which the language is exactly Sigma* b e*.
 
     Its automaton has two states: the last symbol other than e is b, or it is not.
     """
     follow, accept = automaton.follow, automaton.accept
     for a, b, e in itertools.permutations(range(follow.shape[1]), 3):
-        pairs = {(0, 0)}  # a state, and whether the last symbol other than e is b
+        pairs = {(0, 0)}  # pairs of a state and whether the last symbol other than e is b
         waiting = list(pairs)
         for state, holds in waiting:
             for symbol, after in ((a, 0), (b, 1), (e, holds)):

@@ -1,4 +1,4 @@
-"""What is asked of a program: which strings are right."""
+"""The questions that programs answer: which strings are right."""
 
 import abc
 import itertools
@@ -13,19 +13,19 @@ from theorykit.networks.tasks import RegularLanguage
 from theorykit.subjects.crasp._search._sample import String
 
 Truths = Int8[np.ndarray, "strings outputs"]
-"""1 or 0 where something is known of a string, else -1."""
+"""1 or 0 where the truth is known, else -1."""
 
 SYMBOLS = 40
-"""Symbols of an alphabet, at most; with more of them nothing of any size is found."""
+"""The most symbols in an alphabet; with more of them no program of useful size is found."""
 
 SHORT, LONG, LONGEST = 5000, 1000, 80
-"""Strings that a program is tried on: short ones, long ones, and how long these are, at most."""
+"""The numbers of short and long strings on which a program is tried, and the largest length."""
 
 
 class Question(abc.ABC):
-    """What is asked of a program.
+    """A question to a program.
 
-    **Fields:** `name`; `alphabet`; `outputs`: what a program is wanted for, `("L",)` for a
+    **Fields:** `name`; `alphabet`; `outputs`: the outputs that need a program, `("L",)` for a
     language; `everywhere`: whether the truth is known for every string.
     """
 
@@ -36,7 +36,7 @@ class Question(abc.ABC):
 
     @abc.abstractmethod
     def truths(self, strings: Sequence[String]) -> Truths:
-        """Return what is known of each string."""
+        """Return the known truth for each string."""
 
     @abc.abstractmethod
     def short(self) -> list[String]:
@@ -47,7 +47,7 @@ class Question(abc.ABC):
         return []
 
     def near(self, strings: Sequence[String], rng: np.random.Generator) -> list[String]:
-        """Return strings that are like these, of which the truth is known too."""
+        """Return strings similar to these whose truth is also known."""
         return []
 
     def said(self, short: Sequence[String], long: Sequence[String]) -> str:
@@ -79,11 +79,11 @@ class Language(Question):
         return np.array([self._known[s] for s in strings], np.int8).reshape(-1, 1)
 
     def short(self) -> list[String]:
-        """Return all strings up to a length."""
+        """Return all strings, in order, up to some length."""
         return up_to(self.alphabet, SHORT)
 
     def long(self, rng: np.random.Generator) -> list[String]:
-        """Return random strings, powers, words of the language, and such with a change."""
+        """Return random strings, powers, words of the language, and mutations of these."""
         short = self.short()
         inside = [s for s, holds in zip(short, self.truths(short)[:, 0], strict=True) if holds]
         symbols = self.alphabet
@@ -103,11 +103,11 @@ class Language(Question):
         return sorted(dict.fromkeys(found), key=len)
 
     def near(self, strings: Sequence[String], rng: np.random.Generator) -> list[String]:
-        """Return a changed string for each of these."""
+        """Return a mutation of each string."""
         return [changed(s, self.alphabet, rng) for s in strings]
 
     def word(self, rng: np.random.Generator, length: int) -> String | None:
-        """Return a random word of the language of this length, if it is known how."""
+        """Return a random word of the language of this length, if there is a way to draw one."""
         return None
 
     def said(self, short: Sequence[String], long: Sequence[String]) -> str:
@@ -134,7 +134,7 @@ class Regular(Language):
         self._ends: list[np.ndarray] = [language.automaton.accept]
 
     def word(self, rng: np.random.Generator, length: int) -> String | None:
-        """Return a word, symbols being equally likely wherever they can come."""
+        """Return a word; at each step all possible symbols are equally likely."""
         automaton = self.language.automaton
         while len(self._ends) <= length:
             self._ends.append(self._ends[-1][automaton.follow].any(1))
@@ -152,7 +152,7 @@ class Regular(Language):
 
 
 def changed(string: String, symbols: Sequence[str], rng: np.random.Generator) -> String:
-    """Return a string with another symbol, with some in another order, or with a part again."""
+    """Return a string with a symbol replaced, symbols permuted, or a part repeated."""
     start, end = sorted(int(n) for n in rng.integers(0, len(string) + 1, 2))
     left, part, right = string[:start], string[start:end], string[end:]
     match int(rng.integers(5)):
@@ -170,7 +170,7 @@ def changed(string: String, symbols: Sequence[str], rng: np.random.Generator) ->
 
 
 def up_to(alphabet: Sequence[str], most: int) -> list[String]:
-    """Return all strings up to the length at which there are more than so many."""
+    """Return all strings up to the largest length at which there are at most `most`."""
     found: list[String] = [()]
     for n in itertools.count(1):
         if (len(found) + len(alphabet) ** n > most and n > 1) or n > LONGEST:
@@ -186,7 +186,7 @@ def few(symbols: Sequence[Any]) -> Any:
     """
     if len(symbols) > SYMBOLS:
         raise ValueError(
-            f"an alphabet of {len(symbols):,} symbols is too large to search; take an instance of "
+            f"an alphabet of {len(symbols):,} symbols is too large to search; use an instance of "
             f"the task with at most {SYMBOLS}."
         )
     return symbols

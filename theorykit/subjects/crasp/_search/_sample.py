@@ -1,4 +1,4 @@
-"""The chosen strings as a tree of their prefixes, on which programs are compared."""
+"""The tree of prefixes of the chosen strings, on which programs are compared."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,12 +13,12 @@ WORD = 64
 
 
 class Sample:
-    """Strings, closed under prefixes: a node each, the empty one first.
+    """A prefix-closed set of strings: one node per string, the empty one first.
 
-    What an expression says at position i of a string is a function of the first i symbols, so that
-    its values at all positions of all strings are a value for each node: a *behaviour*. Behaviours
-    of Booleans are packed into words of 64 bits, those of counts are rows of small integers, both
-    padded to `width` places.
+    The value of an expression at position i depends on the first i symbols only, so its values at
+    all positions of all strings are one value per node: a *behaviour*. Behaviours of Booleans are
+    packed into words of 64 bits; those of counts are rows of small integers. Both are padded to
+    `width`.
     """
 
     def __init__(self, strings: Iterable[Sequence[str]]):
@@ -36,13 +36,13 @@ class Sample:
         self.full = self.pack(np.ones((1, self.size), bool))[0]
 
     def pack(self, rows: Bool[np.ndarray, "rows nodes"]) -> UInt64[np.ndarray, "rows words"]:
-        """Return truth values at nodes as words; without padding, or with it."""
+        """Return truth values at nodes as words; padding is added if needed."""
         padded = np.zeros((len(rows), self.width), bool)
         padded[:, : rows.shape[1]] = rows
         return self.packed(padded)
 
     def packed(self, rows: Bool[np.ndarray, "rows width"]) -> UInt64[np.ndarray, "rows words"]:
-        """Return padded truth values as words, the padding as it is."""
+        """Return padded truth values as words, keeping the padding."""
         bits = np.packbits(rows.reshape(-1), bitorder="little")
         return bits.view("<u8").astype(np.uint64, copy=False).reshape(len(rows), self.words)
 
@@ -53,7 +53,7 @@ class Sample:
         return bits[:, : self.size].astype(bool)
 
     def leaf(self, e: Boolean) -> Bool[np.ndarray, " nodes"]:
-        """Return a Boolean without an operation."""
+        """Return the values of a Boolean that takes no operation."""
         match e:
             case Symbol(symbol):
                 return np.array([s[-1:] == (symbol,) for s in self.strings])
@@ -67,7 +67,7 @@ class Sample:
         distances: frozenset[int] | None,
         dtype: np.dtype,
     ) -> Int[np.ndarray, "rows width"]:
-        """Return how often Booleans held on the way to each node, or at some distances from it."""
+        """Return how often Booleans held on the path to each node, or at some distances from it."""
         here = np.ascontiguousarray(holds.T).astype(dtype)
         here[0] = 0  # position 0 is not counted
         found = np.zeros((self.width, len(holds)), dtype)
@@ -75,7 +75,7 @@ class Sample:
             for node in range(1, self.size):
                 np.add(found[self.parent[node]], here[node], out=found[node])
         else:
-            back = np.arange(self.size)  # above the root there is the root, which counts nothing
+            back = np.arange(self.size)  # the root is its own parent; nothing is counted there
             for distance in range(min(max(distances), self.longest) + 1):
                 if distance in distances:
                     found[: self.size] += here[back]

@@ -1,4 +1,4 @@
-"""Which of the Booleans that go by are what is asked for."""
+"""Observers that pick, from the Booleans enumerated, those that answer a question."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,10 +12,10 @@ Made = Callable[[np.ndarray], Int[np.ndarray, "rows 4"]]
 
 
 class Goal:
-    """The Boolean that is wanted, where it matters, and the first one that is right.
+    """A wanted Boolean, the nodes where it matters, and the first match.
 
-    **Fields:** `target`, `care`: packed; `made`: how what was found is made, or None; `negate`:
-    whether its negation is meant.
+    **Fields:** `target`, `care`: packed; `made`: how the match was made, or None; `negate`: whether
+    its negation is meant.
     """
 
     def __init__(self, sample: Sample, truths: Int[np.ndarray, " nodes"]):
@@ -24,7 +24,7 @@ class Goal:
         self.negate = False
 
     def see(self, words: Words, made: Made) -> None:
-        """Look at Booleans, each of which stands for its negation too."""
+        """Process Booleans, each of which also stands for its negation."""
         if self.made is not None:
             return
         differ = (words ^ self.target) & self.care
@@ -36,10 +36,10 @@ class Goal:
 
 
 class Tally:
-    """The Boolean with the fewest errors on strings that have labels, some perhaps wrong.
+    """The Boolean with the fewest errors on labelled strings, some labels perhaps wrong.
 
-    **Arguments:** `yes`, `no`: how often each node has either label.
-    **Fields:** `errors`: of the best so far.
+    **Arguments:** `yes`, `no`: how often each node has each label. **Fields:** `errors`: the errors
+    of the best so far.
     """
 
     def __init__(self, sample: Sample, yes: Sequence[int], no: Sequence[int]):

@@ -1,4 +1,4 @@
-"""Expressions by how many operations they take, one for each behaviour."""
+"""Expressions by number of operations, one per behaviour."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -25,18 +25,18 @@ from theorykit.subjects.crasp._syntax import (
 )
 
 BLOCK = 2**17
-"""Rows that are looked at together."""
+"""Rows per batch."""
 
 ROWS = 2**24
-"""Behaviours on 64 prefixes that are held, at most: two to four GiB."""
+"""The most behaviours held, on 64 prefixes: two to four GiB."""
 
 EXPRESSIONS = 10**8
-"""Expressions of one size that are compared on 64 prefixes, at most: minutes."""
+"""The most expressions of one size that are compared, on 64 prefixes: minutes."""
 
 LEAF, AND, AND_NOT, NOT_AND, OR, AT_MOST, AT_LEAST, EQUAL, EXISTS, COUNT, ADD, SUBTRACT, IF = range(
     13
 )
-"""The operations, as `made` has them. AND_NOT is A and not B, NOT_AND is not A and B."""
+"""The operation codes in `made`. AND_NOT is A and not B, NOT_AND is not A and B."""
 
 _AND = {AND: (0, 0), AND_NOT: (0, 1), NOT_AND: (1, 0)}
 _COMPARED = {AT_MOST: "<=", AT_LEAST: ">=", EQUAL: "="}
@@ -48,19 +48,19 @@ Words = UInt64[np.ndarray, "rows words"]
 
 @dataclasses.dataclass
 class Level:
-    """Where the expressions of one size and depth stand in the two banks."""
+    """The rows of the expressions of one size and depth in the two banks."""
 
     booleans: slice
     counts: slice
 
 
 class Space:
-    """Expressions of a fragment by size, one for each behaviour on a sample.
+    """Expressions of a fragment by size, one per behaviour on a sample.
 
-    A Boolean stands for its negation as well, which costs nothing: its row is the one of the two
-    that is false at the empty string.
+    A Boolean also stands for its negation, which is free: its row is that of whichever is false at
+    the empty string.
 
-    **Arguments:** `most`: the largest size that will be asked for; `seed`: of the keys.
+    **Arguments:** `most`: the largest size that will be requested; `seed`: for the keys.
     """
 
     def __init__(self, fragment: Fragment, alphabet: Sequence[str], sample: Sample, most: int,
@@ -82,16 +82,16 @@ class Space:
         self.counts = Bank(sample.width, self.dtype, self.depths)
         self._held = np.zeros(0, np.uint64)
         self.levels: dict[tuple[int, int], Level] = {}
-        self.sizes = 0  # levels below are made
+        self.sizes = 0  # levels below this are complete
         self.compared = 0
 
     # Keys ----------------------------------------------------------------------------------------
 
     def boolean_keys(self, words: Words) -> Keys:
-        """Return a key for each Boolean: the one word that there is, or a mixture of several.
+        """Return a key for each Boolean: its word if there is only one, or a hash of several.
 
-        An odd factor alone would leave the last bit of every word as it is, and two of them would
-        cancel whatever the factors are; so upper halves are mixed in before words are added.
+        An odd factor alone would leave the last bit of every word unchanged, and two such bits
+        would cancel whatever the factors; so upper halves are mixed in before words are added.
         """
         if self.sample.words == 1:
             return words[:, 0]
@@ -100,7 +100,7 @@ class Space:
         return (mixed * self.by_half).sum(1, dtype=np.uint64)
 
     def keys_of_counts(self, rows: Shaped[np.ndarray, "rows width"]) -> Keys:
-        """Return a key for each count, so that a sum has the sum of two keys."""
+        """Return a key for each count; keys are additive, like the counts."""
         found = np.zeros(len(rows), np.uint64)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK].astype(np.int64).view(np.uint64)
@@ -108,7 +108,7 @@ class Space:
         return found
 
     def hold_keys(self, start: int) -> None:
-        """Hold the keys of counts from a row on."""
+        """Store the keys of counts from a given row on."""
         new = self.keys_of_counts(self.counts.rows.all[start:])
         if len(self.counts) > len(self._held):
             bigger = np.zeros(2 * len(self.counts), np.uint64)
@@ -124,13 +124,13 @@ class Space:
     # Levels --------------------------------------------------------------------------------------
 
     def too_large(self, size: int) -> bool:
-        """Return whether a level takes more time or memory than there is to spend."""
+        """Return whether a level exceeds the budget of time or memory."""
         held = len(self.booleans) + len(self.counts)
         words = self.sample.words
         return held * words > ROWS or self.cost(size) * words > EXPRESSIONS
 
     def cost(self, size: int) -> int:
-        """Return about how many expressions a level compares."""
+        """Return the approximate number of expressions that a level compares."""
         booleans, counts = [0] * size, [0] * size
         for (at, _), level in self.levels.items():
             if at < size:
@@ -150,7 +150,7 @@ class Space:
 
     def restore(self, size: int, depth: int, booleans: Words, booleans_made: np.ndarray,
                 counts: np.ndarray, counts_made: np.ndarray) -> None:  # fmt: skip
-        """Put a level back that was made before."""
+        """Restore a level from a checkpoint."""
         before = len(self.booleans), len(self.counts)
         for bank, rows, made, start in (
             (self.booleans, booleans, booleans_made, before[0]),
@@ -179,7 +179,7 @@ class Space:
         return self.written(self.booleans.made.all[number])
 
     def written(self, made: Int[np.ndarray, " parts"]) -> Boolean:
-        """Return a Boolean by how it was made, or its negation: that which is false at first."""
+        """Return the Boolean made in this way, or its negation, whichever is false at the root."""
         op, a, b, _ = map(int, made)
         if op == LEAF:
             leaf = self.leaves[a]
@@ -217,12 +217,12 @@ class Space:
 
 
 def compared(relation: str, a: Count, b: Count) -> Compare:
-    """Return a comparison, a constant to the right."""
+    """Return a comparison, with a constant on the right."""
     return Compare(_MIRRORED[relation], b, a) if isinstance(a, Integer) else Compare(relation, a, b)
 
 
 def negated(e: Boolean) -> Boolean:
-    """Return the negation of a Boolean, as it is written best."""
+    """Return the negation of a Boolean, in its simplest form."""
     match e:
         case Not(inner):
             return inner

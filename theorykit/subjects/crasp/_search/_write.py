@@ -1,4 +1,4 @@
-"""Expressions as programs of named lines, and lines in words."""
+"""Expressions as programs with named lines, and lines in words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from theorykit.subjects.crasp._syntax import (
 
 
 def program(alphabet: Sequence[str], outputs: Mapping[str, Boolean]) -> Program:
-    """Return a program that names each counting, and each output."""
+    """Return a program in which each counting and each output has a name."""
     names: dict[Expression, str] = {}
     lines: list[Definition] = []
 
@@ -49,7 +49,7 @@ def program(alphabet: Sequence[str], outputs: Mapping[str, Boolean]) -> Program:
 
 
 def inlined(program: Program) -> Boolean:
-    """Return the last definition with all names replaced by what they stand for."""
+    """Return the last definition with all names expanded."""
     known: dict[str, Expression] = {}
 
     def inline(e: Expression) -> Expression:
@@ -76,7 +76,7 @@ def line(d: Definition) -> str:
 
 
 def words(e: Expression) -> str:
-    """Return in words what an expression says at a position."""
+    """Return the meaning of an expression at a position, in words."""
     match e:
         case Symbol(symbol):
             return f"the symbol is {symbol}"
