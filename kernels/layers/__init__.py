@@ -1,7 +1,7 @@
 """Descriptions: a transformer written once, of which kernels and networks are two readings.
 
-`serial`, `residual` and `parallel` put layers together; between `Embed` and `Readout` they are a whole
-network, whose `kernel` is that of infinite width and whose `module` is a network of finite width.
+`serial`, `residual` and `parallel` put layers together; between `Embed` and `Readout` they are a
+whole network, whose `kernel` is that of infinite width and whose `module` is one of finite width.
 """
 
 from theorykit.kernels.layers.attention import Attention as Attention

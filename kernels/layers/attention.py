@@ -69,7 +69,8 @@ class Attention(Layer):
         var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), heads.rows, 1)
         at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, at.mask)))
         y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
-        return y._replace(ntk=y.ntk + y.nngp) if self.projection and at.plan.ntk else y
+        ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
+        return y._replace(ntk=ntk)
 
     def build(self, sizes, rngs):
         """Return the heads."""
@@ -181,7 +182,7 @@ class _Heads:
             # NNGP and NTK are one before the layer: S_out + S_out + (3 S + S) o Q(S).
             row = jnp.take_along_axis(self.f, self.rows[:, :, None], 1)[:, 0]
             ntk = 2 * gram + 4 * self.layer.scale**2 * (row[one] @ row[two].T) * score
-        wide = lambda k: None if k is None else k[:, None, :, None]
+        wide: Any = lambda k: None if k is None else k[:, None, :, None]
         return State(wide(gram), wide(ntk), own[one][:, None, None, None], own[two][:, None])
 
     def every(self, at: Setting) -> State:
@@ -203,11 +204,12 @@ class _Heads:
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
-            nngp, ntk = jax.lax.map(lambda ij: self.pair(a, *ij, plan.ntk), tuple(pairs))
+            nngp, ntk = jax.lax.map(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk), tuple(pairs))
             own = lambda i: jnp.diagonal(self.pair(a, i, i, False)[0])
             if square:
-                nngp, ntk = (None if k is None else fill(k, n) for k in (nngp, ntk))
-                return nngp, ntk, jnp.einsum("iaia->ia", nngp)
+                whole = fill(nngp, n)
+                own_var = jnp.einsum("iaia->ia", whole)
+                return whole, None if ntk is None else fill(ntk, n), own_var
             laid = lambda v: v.reshape(one.size, two.size, k, k).transpose(0, 2, 1, 3)
             own_var = jax.lax.map(own, jnp.arange(n))
             return laid(nngp), None if ntk is None else laid(ntk), own_var
@@ -227,7 +229,7 @@ class _Heads:
         s, w = (self.f[i] @ self.f[j].T, None) if z is None else (z.nngp[i, :, j], None)
         if z is not None and z.ntk is not None:
             w = z.ntk[i, :, j]
-        at_rows = lambda k: None if k is None else k[r1][:, r2]
+        at_rows: Any = lambda k: None if k is None else k[r1][:, r2]
         tokens = Tokens(s, w, at_rows(s), at_rows(w))
         rows1, rows2 = at(a, i), at(a, j)
         scale2, positions = self.layer.scale**2, self.layer.positions

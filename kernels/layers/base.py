@@ -151,12 +151,7 @@ def taken(z: State | Factored, at: Setting) -> State:
         var1, var2 = (jnp.sum(f**2, -1) for f in (f1, f2))
         return State(nngp, nngp if ntk else None, var1[:, :, None, None], var2)
 
-    def at_rows(k: Any) -> Any:
-        if k is None:
-            return None
-        left = k[one[:, None], r1]  # (n1, R, n, T)
-        return left[:, :, two[:, None], r2]
-
+    at_rows: Any = lambda k: None if k is None else k[one[:, None], r1][:, :, two[:, None], r2]
     var1, var2 = z.var2[one[:, None], r1], z.var2[two[:, None], r2]
     return State(at_rows(z.nngp), at_rows(z.ntk), var1[:, :, None, None], var2)
 
@@ -164,7 +159,7 @@ def taken(z: State | Factored, at: Setting) -> State:
 def hidden(z: State, mask: Bool[Array, "inputs tokens"]) -> State:
     """Return the state of all tokens, zero at the padded ones."""
     real = mask[:, :, None, None] & mask
-    zero = lambda k, on: None if k is None else jnp.where(on, k, jnp.zeros((), k.dtype))
+    zero: Any = lambda k, on: None if k is None else jnp.where(on, k, jnp.zeros((), k.dtype))
     var = zero(z.var2, mask)
     return State(zero(z.nngp, real), zero(z.ntk, real), var[:, :, None, None], var)
 

@@ -250,5 +250,5 @@ def _sum(states: Iterable[State]) -> State:
 
 @highest
 def _scaled(z: State, scale: Any) -> State:
-    times = lambda k: None if k is None else scale**2 * k
-    return State(*(times(k) for k in z))
+    times: Any = lambda k: None if k is None else scale**2 * k
+    return State(times(z.nngp), times(z.ntk), times(z.var1), times(z.var2))

@@ -21,6 +21,7 @@ from theorykit.kernels.layers.base import Sizes
 from theorykit.kernels.layers.masks import Mask, seen
 from theorykit.kernels.weights import Map, centred, rms
 
+Input = Num[Array | np.ndarray, "tokens *features"]
 Tokens = Float[Array, "tokens width"]
 Real = Bool[Array, " tokens"]
 
@@ -43,13 +44,13 @@ class Network(nnx.Module):
         self.layers = nnx.List(layers)
 
     @promoting
-    def __call__(self, x: Num[Array, "tokens *features"], mask: Real | None = None) -> Array:
+    def __call__(self, x: Input, mask: Real | None = None) -> Array:
         """Return the outputs of one input."""
-        x = jnp.asarray(x)
-        mask = jnp.ones(len(x), bool) if mask is None else jnp.asarray(mask)
+        z: Any = jnp.asarray(x)
+        mask = jnp.ones(len(z), bool) if mask is None else jnp.asarray(mask)
         for layer in self.layers:
-            x = layer(x, mask)
-        return x
+            z = layer(z, mask)
+        return z
 
 
 class Serial(nnx.Module):
@@ -97,9 +98,9 @@ class Embed(nnx.Module):
         """Draw the weights."""
         self.table, self.vocabulary = _input(rngs, sizes, columns, columns), vocabulary
 
-    def __call__(self, x: Num[Array, "tokens *features"], mask: Real) -> Tokens:
+    def __call__(self, x: Input, mask: Real) -> Tokens:
         """Return the tokens of an input."""
-        table = self.table.effective()
+        x, table = jnp.asarray(x), self.table.effective()
         return x @ table if self.vocabulary is None else table[x]
 
 
@@ -219,9 +220,8 @@ class Attention(nnx.Module):
         heads, width, size = sizes.heads, sizes.width, sizes.head_size
         self.query, self.key = (_map(rngs, sizes, (heads, width, size), width) for _ in range(2))
         self.value = _map(rngs, sizes, (heads, width, size if projection else width), width)
-        self.output = None
-        if projection:
-            self.output = _map(rngs, sizes, (heads, size, width), heads * size)
+        out = (heads, size, width)
+        self.output = _map(rngs, sizes, out, heads * size) if projection else None
         self.of, self.scale, self.mask = of, scale / math.sqrt(size), mask
         self.positions = positions
 
@@ -254,7 +254,7 @@ class Rotary(nnx.Module):
 
     def turned(self, x: Float[Array, "heads tokens size"]) -> Float[Array, "heads tokens size"]:
         """Return the turned queries or keys."""
-        return turned(x, jnp.arange(x.shape[1])[:, None] * jnp.asarray(self.angles, x.dtype))
+        return rotate(x, jnp.arange(x.shape[1])[:, None] * jnp.asarray(self.angles, x.dtype))
 
     def shift(self, tokens: int, dtype: Any) -> Float[Array, ""]:
         """Return zero."""
@@ -319,7 +319,8 @@ class Readout(nnx.Module):
         return out.sum(0) / mask.sum() if self.reading == "mean" else out
 
 
-def turned(
+@promoting
+def rotate(
     x: Float[Array, "heads tokens size"], angles: Float[Array, "tokens half"]
 ) -> Float[Array, "heads tokens size"]:
     """Turn pairs of entries by the angles of their position, one for each pair."""

@@ -164,7 +164,7 @@ def _laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
                 )
             x = x[..., None]
         given.append(x)
-    return lay_out(*given, mask1, mask2)
+    return lay_out(given[0], given[1], mask1, mask2)
 
 
 def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None) -> Kernel:

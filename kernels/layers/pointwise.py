@@ -59,7 +59,7 @@ class Activation(TokenLayer):
 
     def carry(self, z, at):
         """Return the dual, and the NTK times the dual of the derivative."""
-        phi = activations.activation(self.function)
+        phi: Any = activations.activation(self.function)
         ntk = None
         if z.ntk is not None:
             ntk = z.ntk * phi.dual_derivative(z.var1, z.nngp, z.var2)
@@ -129,7 +129,7 @@ class GatedMLP(TokenLayer):
 
     def carry(self, z, at):
         """Return the state: gate and value are independent, so that products of kernels remain."""
-        phi = activations.activation(self.activation)
+        phi: Any = activations.activation(self.activation)
         w2, gate = self.sigma_w**2, phi.dual(z.var1, z.nngp, z.var2)
         nngp, ntk = w2 * gate * z.nngp, None
         if z.ntk is not None:
