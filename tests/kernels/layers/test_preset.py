@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from theorykit.kernels import InfiniteTransformer, oracle
-from theorykit.kernels import layers as k
 from theorykit.kernels.attention import Linear, NormalisedRelu, Sigmoid
 
 X = np.random.default_rng(0).normal(size=(3, 4, 2)).astype(np.float32)
