@@ -285,7 +285,7 @@ def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
             f"of which about {seen:.2g} were seen in all: {count:.0f} of "
             f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
-            stacklevel=7,
+            stacklevel=9,  # the caller of the network: see `run` here and in layers/network.py
         )
 
 

