@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from theorykit.common.precision import highest
 from theorykit.kernels.inputs import number
 from theorykit.kernels.layers.base import Layer, TokenLayer, taken
@@ -22,8 +24,7 @@ class Serial(TokenLayer, Description):
 
     def __post_init__(self):
         for layer in self.layers:
-            if not isinstance(layer, Layer):
-                raise ValueError(f"serial puts layers one after the other, got {layer!r}")
+            _checked(layer, "serial puts layers one after the other")
         flat = [k for a in self.layers for k in (a.layers if isinstance(a, Serial) else (a,))]
         object.__setattr__(self, "layers", tuple(flat))
         for i, layer in enumerate(flat):
@@ -123,8 +124,7 @@ class Residual(TokenLayer):
     scale: Any = 1.0
 
     def __post_init__(self):
-        if not isinstance(self.branch, Layer):
-            raise ValueError(f"residual is around a layer, got {self.branch!r}")
+        _checked(self.branch, "residual is around a layer")
         number("scale", self.scale)
         _independent([self.branch])
 
@@ -182,8 +182,8 @@ class Parallel(TokenLayer):
     fresh = True
 
     def __post_init__(self):
-        if not self.branches or not all(isinstance(b, Layer) for b in self.branches):
-            raise ValueError(f"parallel sums layers, one at least, got {self.branches!r}")
+        for branch in self.branches or (None,):
+            _checked(branch, "parallel sums layers, one at least")
         _independent(self.branches)
 
     @property
@@ -230,6 +230,16 @@ def parallel(*branches: Layer) -> Parallel:
     **Raises:** `ValueError` for a branch that does not end with weights of its own.
     """
     return Parallel(branches)
+
+
+def _checked(layer: Any, said: str) -> None:
+    if not isinstance(layer, Layer):
+        raise ValueError(f"{said}, got {layer!r}")
+    if jax.tree_util.all_leaves([layer]):
+        raise ValueError(
+            f"a layer is a pytree, but {type(layer).__name__} is none: put @parameters() of "
+            "theorykit.kernels.parameters above its @dataclass(frozen=True)"
+        )
 
 
 def _independent(branches: Iterable[Layer]) -> None:

@@ -145,6 +145,16 @@ def test_under_jit_vmap_and_grad():
         np.testing.assert_allclose(many, [value, entry(description, 2 * x)], rtol=1e-10)
 
 
+class Bare(k.TokenLayer):
+    """A layer that is not registered as a pytree."""
+
+    def carry(self, z, at):
+        return z
+
+    def build(self, sizes, rngs):
+        return None
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -155,6 +165,7 @@ def test_under_jit_vmap_and_grad():
         (lambda: k.serial(k.Activation(), k.LayerNorm()), r"LayerNorm\(\) reads Gaussian tokens"),
         (lambda: k.serial(k.Activation(), k.Positions(), k.Activation()), "reads Gaussian tokens"),
         (lambda: k.serial(k.MLP(), "relu"), "serial puts layers one after the other, got 'relu'"),
+        (lambda: k.serial(Bare()), "a layer is a pytree, but Bare is none: put @parameters"),
         (lambda: k.serial(k.MLP(), k.Embed(vocabulary=2)), "Embed comes first and Readout last"),
         (lambda: k.serial(k.MLP(), k.Readout()).kernel(IDS), "Embed as its first layer"),
         (lambda: k.Embed(), "Embed takes vocabulary=V"),
