@@ -24,6 +24,7 @@ from theorykit.kernels.weights import Map, centred, rms
 Input = Num[Array | np.ndarray, "tokens *features"]
 Tokens = Float[Array, "tokens width"]
 Real = Bool[Array, " tokens"]
+Given = Bool[Array | np.ndarray, " tokens"]
 
 
 def _map(rngs: nnx.Rngs, sizes: Sizes, shape: tuple[int, ...], fan_in: int, **how: Any) -> Map:
@@ -44,12 +45,12 @@ class Network(nnx.Module):
         self.layers = nnx.List(layers)
 
     @promoting
-    def __call__(self, x: Input, mask: Real | None = None) -> Array:
+    def __call__(self, x: Input, mask: Given | None = None) -> Array:
         """Return the outputs of one input."""
         z: Any = jnp.asarray(x)
-        mask = jnp.ones(len(z), bool) if mask is None else jnp.asarray(mask)
+        real = jnp.ones(len(z), bool) if mask is None else jnp.asarray(mask)
         for layer in self.layers:
-            z = layer(z, mask)
+            z = layer(z, real)
         return z
 
 
