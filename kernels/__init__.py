@@ -1,6 +1,7 @@
 """Infinite-width kernels of transformers, and the predictors built on them.
 
-`InfiniteTransformer` gives NNGP and NTK, `joint` those of training and test inputs together, `gram`
+`InfiniteTransformer` gives NNGP and NTK, `layers` those of any transformer, and its networks of
+finite width, from one description; `joint` gives those of training and test inputs together, `gram`
 large ones, on disk (`Stored`) or over many devices; `oracle` checks them in small cases; `ridge`,
 `gp_posterior` and `gradient_flow` predict with kernels;
 `monte_carlo` estimates the kernels of any finite network, `empirical` computes those of one;
@@ -20,6 +21,7 @@ import importlib
 from theorykit.kernels import activations as activations
 from theorykit.kernels import attention as attention
 from theorykit.kernels import draws as draws
+from theorykit.kernels import layers as layers
 from theorykit.kernels import oracle as oracle
 from theorykit.kernels import recursion as recursion
 from theorykit.kernels.empirical import empirical as empirical

@@ -60,7 +60,7 @@ def embed(
 def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], positions: bool, tick):
     """Return one replicate: NNGP, NTK or None, the trace left out by factors, and the share.
 
-    The share is that of the draws which the NTK is made of, see `_share`: for rows and columns.
+    The share is that of the draws which the NTK is made of, see `share_of`: for rows and columns.
 
     **Arguments:**
 
@@ -97,7 +97,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
         steep = jnp.maximum(steep, own)
         i, j = np.indices((n, n) if n1 == n else (n1, n - n1), sparse=True)
         j = j if n1 == n else j + n1
-        return *grams, jnp.maximum(left, lost), _share(steep[i], steep[j], i == j)
+        return *grams, jnp.maximum(left, lost), share_of(steep[i], steep[j], i == j)
 
     i, j = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)
     j = j if n1 == n else j + n1
@@ -116,12 +116,12 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
             parts.append(tick(part))
         *values, own = jax.tree.map(lambda *p: jnp.concatenate(p)[: i.size], *parts)
         apart = jnp.maximum(jnp.stack([steep[i], steep[j]]), own.T)
-    share = _share(apart[0], apart[1], i == j)
+    share = share_of(apart[0], apart[1], i == j)
     grams, share = jax.tree.map(partial(assemble, n=n, n1=n1), (tuple(values), share))
     return *grams, left, share
 
 
-def _share(steep1: Any, steep2: Any, same: Any) -> Array:
+def share_of(steep1: Any, steep2: Any, same: Any) -> Array:
     """Return the effective share of the draws that a tangent kernel's score terms come from.
 
     A softmax has a slope where two of its scores are nearly tied, a sigmoid where its score is near
@@ -163,19 +163,27 @@ def run(
     net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None, device: Any = None
 ) -> Kernel:
     """Return the mean of the replicates and its standard error, on a device that is named."""
+    return on_device(lambda key: _run(net, inputs, key, plan, progress), key, device)
+
+
+def on_device(kernel: Any, key: Array, device: Any) -> Kernel:
+    """Return `kernel(key)`, on a device that is named."""
     if device is None:
-        return _run(net, inputs, key, plan, progress)
+        return kernel(key)
     with jax.default_device(device):
         # Of a committed key the numbers are those of any other, but it would not leave its place.
-        moved = None if key is None else jax.device_put(key, device)
-        found = _run(net, inputs, moved, plan, progress)
+        found = kernel(None if key is None else jax.device_put(key, device))
         there = lambda a: jax.device_put(a, device) if isinstance(a, jax.Array) else a
         return jax.tree.map(there, found)
 
 
+def typed(net: Any, dtype: Any) -> Any:
+    """Return a network whose scales have this dtype, where they bring one along."""
+    return jax.tree.map(lambda v: v.astype(dtype) if hasattr(v, "dtype") else v, net)
+
+
 def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None) -> Kernel:
-    typed = lambda v: v.astype(inputs.x.dtype) if hasattr(v, "dtype") else v
-    net = jax.tree.map(typed, net)  # scales that bring a dtype along
+    net = typed(net, inputs.x.dtype)
     x, mask, n1, *_ = inputs
     n, t, d = x.shape
     positions = placed(net)
@@ -196,10 +204,33 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
         now = jnp.asarray(x), jnp.asarray(mask), jax.random.fold_in(key, r)
         return estimate(net, *now, n1, each, form, positions, tick)
 
+    kernel, rare = replicated(one, plan, traced, n1 == n, progress)
+    kernel = kernel._replace(draw="exact" if plan.exact else ", ".join(dict.fromkeys(form)))
+    kernel = returned(kernel, inputs.dtype)
+    if not traced:
+        where = f"score_scale {float(net.score_scale):g}"
+        report(kernel, rare, where, mechanism(net.attention).invariant)
+    return restore(inputs, kernel) if net.readout == "tokens" else kernel
+
+
+def replicated(
+    one: Any, plan: Plan, traced: bool, square: bool, progress: bool | None
+) -> tuple[Kernel, Any]:
+    """Return the mean of the replicates and its standard error, and what is too rare to have one.
+
+    **Arguments:**
+
+    - `one`: a function of the replicate's number and of `tick`, which is called with each finished
+      piece of work. It returns NNGP, NTK or None, the trace left out, and the `share` of draws.
+    - `plan`: what is wanted.
+    - `traced`: whether JAX is tracing.
+    - `square`: whether rows and columns are the same inputs.
+    - `progress`: as for `InfiniteTransformer`.
+    """
     if traced:
         runs = jax.lax.map(lambda r: one(r, lambda done: done), jnp.arange(plan.replicates))
         *mean, left, share = jax.tree.map(lambda v: v.mean(0), runs)
-        square = jax.tree.map(lambda v, m: ((v - m) ** 2).sum(0), list(runs[:2]), mean)
+        squares = jax.tree.map(lambda v, m: ((v - m) ** 2).sum(0), list(runs[:2]), mean)
         left = jnp.max(runs[2])
     else:
         with bar("kernel", plan.replicates, progress) as tick:
@@ -210,8 +241,8 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
                 *value, lost, _ = one(r, tick)
                 found, left = found.add(value), jnp.maximum(left, lost)
                 tick.replicate()
-        mean, square = found.mean, found.squares
-    stderr, smallest, rare = _errors(mean, square, share, plan, n1 == n)
+        mean, squares = found.mean, found.squares
+    stderr, smallest, rare = _errors(mean, squares, share, plan, square)
     kernel = Kernel(
         mean[0],
         mean[1],
@@ -219,45 +250,42 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
         stderr[1],
         draws=0 if plan.exact else plan.draws,
         replicates=plan.replicates,
-        draw="exact" if plan.exact else ", ".join(dict.fromkeys(form)),
         smallest_eigenvalue=smallest,
         leftover=None if plan.rank is None else left,
     )
-    kernel = _returned(kernel, inputs.dtype)
-    if not traced:
-        _report(kernel, rare, net)
-    return restore(inputs, kernel) if net.readout == "tokens" else kernel
+    return kernel, rare
 
 
-def _invariant(net: Any) -> bool:
-    return mechanism(net.attention).invariant
-
-
-def _returned(kernel: Kernel, dtype: Any) -> Kernel:
+def returned(kernel: Kernel, dtype: Any) -> Kernel:
     """Return a kernel with its values in a dtype."""
     cast = lambda k: None if k is None else k.astype(dtype)
     values: dict[str, Any] = {name: cast(getattr(kernel, name)) for name in VALUES}
     return kernel._replace(**values)
 
 
-def _report(kernel: Kernel, rare: Any, net: Any) -> None:
-    """Refuse what overflowed, and say so where an NTK is made of draws that were not seen."""
+def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
+    """Refuse what overflowed, and say so where an NTK is made of draws that were not seen.
+
+    **Arguments:** `kernel`, `rare`: see `replicated`; `where`: names the score scale; `invariant`:
+    whether its slopes are where scores are tied, see `Mechanism`.
+    """
     for name in ("nngp", "ntk"):
         values = getattr(kernel, name)
         if values is not None and not bool(jnp.isfinite(values).all()):
+            scale, _, size = where.partition(" ")
             raise ValueError(
                 f"the {name} is beyond the range of {values.dtype}: smaller inputs or scales "
-                f"(score_scale is {float(net.score_scale):g}), or a wider dtype, would be right"
+                f"({scale} is {size}), or a wider dtype, would be right"
             )
     if rare is not None and float(rare[0]) > 0:
         count, seen, needed = map(float, rare)
-        which = "largest scores are nearly tied" if _invariant(net) else "scores are close to zero"
+        which = "largest scores are nearly tied" if invariant else "scores are close to zero"
         warnings.warn(
-            f"at score_scale {float(net.score_scale):g} the NTK is carried by draws whose {which}, "
+            f"at {where} the NTK is carried by draws whose {which}, "
             f"of which about {seen:.2g} were seen in all: {count:.0f} of "
             f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
-            stacklevel=6,
+            stacklevel=9,  # the caller of the network: see `run` here and in layers/network.py
         )
 
 

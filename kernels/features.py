@@ -61,56 +61,71 @@ def matrix(tiles: list[Float[Array, "..."]], n: int, n1: int) -> Float[Array, "r
 
 def features(
     attends: Mechanism,
+    drawn: Float[Array, "inputs draws tokens"],
     f: Float[Array, "inputs tokens rank"],
-    f_row: Float[Array, "inputs rank"],
     allowed: Bool[Array, "inputs tokens"],
-    u: Float[Array, "draws rank rank"],
-    scale: Any,
     ntk: bool,
 ) -> tuple[Float[Array, "inputs features"], Float[Array, "inputs products"] | None]:
-    """Return feature vectors of inputs in a block of draws.
+    """Return feature vectors of inputs in a block of B draws.
 
     **Arguments:**
 
     - `attends`: the mechanism, one that draws its scores.
+    - `drawn`: (n, B, T) scores of the token read out.
     - `f`: (n, T, r) factor of the token covariance.
-    - `f_row`: (n, r), its row at the token read out.
     - `allowed`: (n, T), the tokens it may see.
-    - `u`: (B, r, r) normals.
-    - `scale`: beta.
     - `ntk`: whether the features of the score part of the NTK are wanted.
 
     **Returns:** (n, B r), and (n, B k) or None; k is r (r + 1) / 2 where J is symmetric, else r^2.
     """
     n = f.shape[0]
-    row = attends.rows(
-        scores(f, f_row[:, None], u, scale)[:, 0], allowed[:, None], ntk
-    )  # (n, B, T)
+    row = attends.rows(drawn, allowed[:, None], ntk)  # (n, B, T)
     phi = jnp.einsum("nbt,ntr->nbr", row.weights, f)
     if not ntk:
         return phi.reshape(n, -1), None
     return phi.reshape(n, -1), row.features(f, phi).reshape(n, -1)
 
 
-@partial(jax.jit, static_argnames=("n1", "ntk"), donate_argnames=("total",))
-def accumulate(total: tuple, net: Any, f, f_row, allowed, u, n1: int, ntk: bool) -> tuple:
+def empty(n: int, n1: int, dtype: Any, ntk: bool) -> tuple:
+    """Return zeros for the sums of NNGP, score part of the NTK (None without), and variances."""
+    return zeros(n, n1, dtype), zeros(n, n1, dtype) if ntk else None, jnp.zeros(n, dtype)
+
+
+def add_block(total: tuple, panel: Any, n: int, n1: int, ntk: bool) -> tuple:
     """Add a block of draws to the sums of NNGP, score part of the NTK, and variances.
 
     The first `n1` inputs are the rows, the others the columns; all are both if `n1` is n.
+    `panel(i, j)` returns the `features` of inputs i to j - 1.
     """
-    n = f.shape[0]
     panels, pairs = tiling(n, n1)
-    attends, scale = mechanism(net.attention), net.score_scale
     # Features panel by panel: arrays that stay in the allocator, and no slices of large ones.
-    parts: list[Any] = [
-        features(attends, f[i:j], f_row[i:j], allowed[i:j], u, scale, ntk) for i, j in panels
-    ]
+    parts: list[Any] = [panel(i, j) for i, j in panels]
     add = lambda sums, k: [
         s + parts[i][k] @ parts[j][k].T for s, (i, j) in zip(sums, pairs, strict=True)
     ]
     gram, score, var = total
     var = var + jnp.concatenate([jnp.sum(phi**2, -1) for phi, _ in parts])
     return add(gram, 0), add(score, 1) if ntk else None, var
+
+
+def means(total: tuple, draws: int, n: int, n1: int) -> tuple:
+    """Return NNGP, score part of the NTK or None, and variances, (n,), from their sums."""
+    gram, score, own = jax.tree.map(lambda a: a / draws, total)
+    gram = matrix(gram, n, n1)
+    own = jnp.diagonal(gram) if n1 == n else own
+    return gram, None if score is None else matrix(score, n, n1), own
+
+
+@partial(jax.jit, static_argnames=("n1", "ntk"), donate_argnames=("total",))
+def accumulate(total: tuple, net: Any, f, f_row, allowed, u, n1: int, ntk: bool) -> tuple:
+    """Add a block of draws to the sums; see `add_block`."""
+    attends = mechanism(net.attention)
+
+    def panel(i, j):
+        drawn = scores(f[i:j], f_row[i:j, None], u, net.score_scale)[:, 0]
+        return features(attends, drawn, f[i:j], allowed[i:j], ntk)
+
+    return add_block(total, panel, f.shape[0], n1, ntk)
 
 
 def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first: bool, tick):
@@ -144,8 +159,7 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
     def block(b, total):
         return accumulate(total, net, factor, row, allowed, source(b), n1, plan.ntk)
 
-    start = lambda: zeros(n, n1, factor.dtype)
-    total = start(), start() if plan.ntk else None, jnp.zeros(n, factor.dtype)
+    total = empty(n, n1, factor.dtype, plan.ntk)
     if known(factor, key, net, mask):
         for b in range(count):
             total = tick(block(b, total))
@@ -160,16 +174,12 @@ _steepness = jax.jit(own_steepness)
 
 @partial(jax.jit, static_argnames=("n1", "draws", "first"))
 def _finish(net, z, var, row, last, total, n1: int, draws: int, first: bool):
-    gram, score, own = jax.tree.map(lambda a: a / draws, total)
-    gram = matrix(gram, last.size, n1)
+    gram, score, own = means(total, draws, last.size, n1)
     on = jnp.arange(last.size)
     one, two = (on, on) if n1 == on.size else (on[:n1], on[n1:])
-    if n1 == on.size:
-        own = jnp.diagonal(gram)
     ntk = None
     if score is not None:
         # Right after the embedding: S_out + S_out + (3 S + S) o Q(S).
-        score = matrix(score, last.size, n1)
         ntk = 2 * gram + 4 * net.score_scale**2 * (row[one] @ row[two].T) * score
     y = State(gram, ntk, own[one][:, None], own[two])
     if first:

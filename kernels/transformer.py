@@ -11,7 +11,7 @@ from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import Spelt, spelt
-from theorykit.kernels import activations, engine
+from theorykit.kernels import activations, engine, layers
 from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.devices import home, spread
 from theorykit.kernels.draws import SAMPLERS
@@ -78,6 +78,30 @@ class InfiniteTransformer(Spelt):
             flag(name, getattr(self, name))
         for name in SCALES:
             number(name, getattr(self, name))
+
+    def description(
+        self, *, features: int | None = None, vocabulary: int | None = None
+    ) -> layers.Serial:
+        """Return the same network as a description, see `kernels.layers`.
+
+        From the same key its kernels are, to rounding, those of joint draws.
+
+        **Arguments:** `features`, the size of an input token, or `vocabulary`, for token ids.
+
+        **Raises:** `ValueError` unless one of the two is given.
+        """
+        attention = layers.Attention(
+            self.attention, self.score_scale, "causal" if self.causal else None
+        )
+        mlp = layers.MLP(self.activation, False, self.sigma_w, self.sigma_b)
+        block: list[Any] = [attention, mlp]
+        if self.layer_norm:
+            block = [layers.serial(layers.LayerNorm(), branch) for branch in block]
+        if self.residual:
+            block = [layers.residual(branch) for branch in block]
+        start: list[Any] = [layers.Embed(vocabulary, features)]
+        start += [layers.Positions(self.positions)] if engine.placed(self) else []
+        return layers.serial(*start, *block * self.depth, layers.Readout(self.readout))
 
     @spelt
     @highest

@@ -17,6 +17,7 @@ PACKAGES = (
     "theorykit.experiments",
     "theorykit.export",
     "theorykit.kernels",
+    "theorykit.kernels.layers",
     "theorykit.report.pages",
     *(name for name in theorykit._LONG if not name.endswith((".domains", ".exponents"))),
 )

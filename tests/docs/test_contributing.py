@@ -90,3 +90,9 @@ def test_an_attention_and_an_activation(run):
     assert out.count("+-") == 2
     assert all(name in out for name in ("Bumps()", "Sparsemax()"))
     assert "nan" not in out
+
+
+def test_a_layer(run):
+    out, _ = run("bilinear.py")
+    assert "nan" not in out
+    assert float(re.search(r"apart by (\S+) errors", out)[1]) < 4

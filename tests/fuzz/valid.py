@@ -229,6 +229,7 @@ EXAMPLES = {
            "empirical()": dict(x1=array(2, 2), x2=array(3, 2)),
            "gram()": dict(network=kernels.InfiniteTransformer, x=array(2, 2, 2), tile=value(2),
                           x_test=array(1, 2, 2), key=key, draws=value(4), replicates=value(2)),
+           "InfiniteTransformer.description()": dict(features=value(2)),
            "joint()": dict(network=kernels.InfiniteTransformer, train=array(2, 2, 2),
                            test=array(1, 2, 2), key=key, draws=value(4), replicates=value(2)),
            "monte_carlo()": dict(network=lambda: stax(), x1=array(2, 2), x2=array(3, 2))},

@@ -8,6 +8,7 @@ import pytest
 from theorykit.kernels import InfiniteTransformer
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.features import features
+from theorykit.kernels.recursion import scores
 
 
 def test_features_are_the_moments_of_the_row_that_is_read():
@@ -28,9 +29,10 @@ def test_features_are_the_moments_of_the_row_that_is_read():
             second[i, b] = f[i].T @ (np.diag(a) - np.outer(a, a)) @ f[i]
     with jax.enable_x64(True):
         rows = jnp.asarray(f[np.arange(n), last])
-        given = (mechanism("softmax"), jnp.asarray(f), rows, jnp.asarray(allowed), jnp.asarray(u))
-        phi, packed = features(*given, beta, True)
-        assert features(*given, beta, False)[1] is None
+        drawn = scores(jnp.asarray(f), rows[:, None], jnp.asarray(u), beta)[:, 0]
+        given = mechanism("softmax"), drawn, jnp.asarray(f), jnp.asarray(allowed)
+        phi, packed = features(*given, True)
+        assert features(*given, False)[1] is None
     np.testing.assert_allclose(phi, first.reshape(n, -1), rtol=1e-12, atol=1e-14)
     exact = np.einsum("ibrs,jbrs->ij", second, second)
     packed = np.asarray(packed)

@@ -14,6 +14,7 @@ from theorykit.common.arguments import LARGEST, as_array, flag, one_of, real, sh
 from theorykit.common.precision import promoting
 from theorykit.common.spelling import spelt
 from theorykit.kernels.attention import Mechanism, mechanism
+from theorykit.kernels.layers.finite import rotate as rotate
 from theorykit.networks.nets.scales import (
     NORMS,
     PARAMETERISATIONS,
@@ -118,16 +119,6 @@ class Attention(nnx.Module):
         # A row that sees nothing belongs to a padded token; its output is zero.
         allowed = jnp.ones(scores.shape[-2:], bool) if visible is None else jnp.asarray(visible)
         return options.attention.weights(scores, allowed)
-
-
-@promoting
-def rotate(
-    x: Float[Array, "heads tokens size"], angles: Angles
-) -> Float[Array, "heads tokens size"]:
-    """Rotate pairs of entries by the angles of their position, one angle per pair."""
-    first, second = jnp.split(x, 2, -1)
-    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
-    return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
 
 
 class Block(nnx.Module):

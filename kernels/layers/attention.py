@@ -1,0 +1,240 @@
+"""Self-attention as a layer of a description."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from theorykit.kernels import draws, features
+from theorykit.kernels.attention import Mechanism, Tokens, mechanism
+from theorykit.kernels.blocks import average, factor_of
+from theorykit.kernels.devices import varying
+from theorykit.kernels.inputs import number
+from theorykit.kernels.layers import offsets
+from theorykit.kernels.layers.base import Factored, Layer, Setting, hidden, key_of
+from theorykit.kernels.layers.masks import as_mask, seen
+from theorykit.kernels.layers.offsets import Drawn, as_offsets
+from theorykit.kernels.parameters import parameters
+from theorykit.kernels.plan import BLOCK
+from theorykit.kernels.recursion import State, at, fill, steepness
+
+
+@parameters("scale")
+@dataclass(frozen=True)
+class Attention(Layer):
+    """`sum_h A_h (z W_v) / sqrt(D H)`, with A the weights of scores `scale q k' / sqrt(d_k)`.
+
+    **Fields:**
+
+    - `of`: "softmax", "identity", or a mechanism of `kernels.attention`.
+    - `scale`: a real scalar, of the scores.
+    - `mask`: which token sees which: None, "causal", (T, T) booleans, or an object of
+      `layers.masks`.
+    - `positions`: what scores know of offsets: None, `RoPE`, `ALiBi` or `RelativeBias`.
+    - `projection`: values have the size of a head, and an output map brings them back. The NTK has
+      one summand more, of that map.
+
+    **Raises:** `ValueError` for anything else; for positions with a mechanism that does not draw
+    its scores.
+    """
+
+    of: Any = "softmax"
+    scale: Any = 1.0
+    mask: Any = None
+    positions: Any = None
+    projection: bool = False
+    fresh: ClassVar[bool] = True
+
+    def __post_init__(self):
+        attends = mechanism(self.of)
+        number("scale", self.scale)
+        object.__setattr__(self, "mask", as_mask(self.mask))
+        if as_offsets(self.positions) is not None and attends.exact:
+            raise ValueError(
+                f"positions are in the scores, which {attends!r} does not draw: add them to the "
+                "tokens, by Positions() or Sinusoids()"
+            )
+
+    @property
+    def draws(self) -> int:  # type: ignore[override]
+        """1, or 0 for a mechanism that is exact."""
+        return 0 if mechanism(self.of).exact else 1
+
+    def through(self, z, at):
+        """Return the wanted tokens after the layer, from joint draws of the whole set."""
+        heads = _Heads.of(self, z, at)
+        gram = jnp.einsum("iar,ibr->iab", heads.f, heads.f)
+        var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), heads.rows, 1)
+        at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, at.mask)))
+        y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
+        ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
+        return y._replace(ntk=ntk)
+
+    def build(self, sizes, rngs):
+        """Return the heads."""
+        from theorykit.kernels.layers import finite
+
+        return finite.Attention(
+            rngs, sizes, mechanism(self.of), float(self.scale), self.mask, self.projection,
+            None if self.positions is None else self.positions.build(sizes, rngs),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """An attention layer on a set of inputs.
+
+    **Fields:** `layer`; `attends`, its mechanism; `z`, what enters, None where NNGP and NTK are
+    both `f f'`; `f`, (n, T, r); `left`, the trace that is left out of it; `rows`, (n, R), the
+    tokens that attend; `sees`, (n, R, T); `waves`, see `offsets`.
+    """
+
+    layer: Attention
+    attends: Mechanism
+    z: State | None
+    f: Float[Array, "inputs tokens rank"]
+    left: Any
+    rows: Int[Array, "inputs wanted"]
+    sees: Bool[Array, "inputs wanted tokens"]
+    waves: Any
+
+    @staticmethod
+    def of(layer: Attention, z: State | Factored, at: Setting) -> "_Heads":
+        """Return the layer where `z` enters."""
+        if isinstance(z, Factored):
+            h, f, left = None, z.f, jnp.zeros((), z.f.dtype)
+        else:
+            h = hidden(z, at.mask)
+            f, left = factor_of(h, None, at.plan.rank)
+        n, t = at.mask.shape
+        rows = jnp.broadcast_to(jnp.arange(t), (n, t)) if at.rows is None else at.rows
+        sees = seen(layer.mask, at.mask)
+        sees = sees if at.rows is None else jnp.take_along_axis(sees, rows[:, :, None], 1)
+        waves = None if layer.positions is None else layer.positions.waves(t)
+        return _Heads(layer, mechanism(layer.of), h, f, left, rows, sees, waves)
+
+    def reads_one(self, at: Setting) -> bool:
+        """Return whether features make the layer: one token is wanted of each input.
+
+        Features for the NTK are matrices, worth it while they are smaller than the tokens.
+        """
+        (_, t, r), plan = self.f.shape, at.plan
+        tangent = self.z is None and self.layer.positions is None and r * r <= 16 * t * t
+        one = at.rows is not None and self.rows.shape[1] == 1
+        return one and not self.attends.exact and (not plan.ntk or tangent)
+
+    def source(self, entries: int, limit: int, at: Setting) -> tuple[Any, int, int]:
+        """Return a function that gives a block of draws, the number of blocks, and their size."""
+        if self.attends.exact:
+            return lambda b: None, 1, 1
+        key, plan, r = key_of(at), at.plan, self.f.shape[-1]
+        shape: tuple[int, ...] = (r, r)
+        if self.waves is not None:
+            shape = (self.waves.shape[1], r, r)
+        count, size = plan.blocks(entries, limit)
+        normals = draws.blocks(key, count, (size, *shape), self.f.dtype, plan.sampler)
+        shift = None
+        if self.layer.positions is not None:
+            # Blocks fold their number into the key: this one is none of them.
+            shift = self.layer.positions.shifts(
+                jax.random.fold_in(key, 2**32 - 1), count, size, at.mask.shape[1], self.f.dtype
+            )
+        return lambda b: Drawn(normals(b), None if shift is None else shift(b)), count, size
+
+    def scores(self, drawn: Drawn, i: int = 0, j: int | None = None) -> Array:
+        """Return the scores of inputs i to j - 1."""
+        f, rows = self.f[i:j], self.rows[i:j]
+        f_rows = jnp.take_along_axis(f, rows[:, :, None], 1)
+        return offsets.scores(drawn, f, f_rows, rows, self.layer.scale, self.waves)
+
+    def weights(self, drawn: Any, slopes: bool) -> Any:
+        """Return the `Rows` of all inputs."""
+        sees = self.sees[:, :, None]
+        if self.attends.exact:
+            return self.attends.settled(jnp.sum(self.f**2, -1)[:, None, None], sees)
+        return self.attends.rows(self.scores(drawn), sees, slopes)
+
+    def one_token(self, at: Setting) -> State:
+        """Return the state after the layer of one token of each input, from features."""
+        plan, n1 = at.plan, at.n1
+        n, t, r = self.f.shape
+        kept = self.attends.cost(t) if plan.ntk else 1
+        entries = n * (max(r * r, t * kept) if plan.ntk else max(r, t))
+        source, count, size = self.source(entries, features.BLOCK, at)
+
+        def block(b, total):
+            drawn = source(b)
+
+            def panel(i, j):
+                s = self.scores(drawn, i, j)[:, 0]
+                return features.features(self.attends, s, self.f[i:j], self.sees[i:j, 0], plan.ntk)
+
+            return features.add_block(total, panel, n, n1, plan.ntk)
+
+        start = varying(features.empty(n, n1, self.f.dtype, plan.ntk), self.f)
+        total = jax.lax.fori_loop(0, count, block, start)
+        gram, score, own = features.means(total, count * size, n, n1)
+        one, two = at.sides()
+        ntk = None
+        if score is not None:
+            # NNGP and NTK are one before the layer: S_out + S_out + (3 S + S) o Q(S).
+            row = jnp.take_along_axis(self.f, self.rows[:, :, None], 1)[:, 0]
+            ntk = 2 * gram + 4 * self.layer.scale**2 * (row[one] @ row[two].T) * score
+        wide: Any = lambda k: None if k is None else k[:, None, :, None]
+        return State(wide(gram), wide(ntk), own[one][:, None, None, None], own[two][:, None])
+
+    def every(self, at: Setting) -> State:
+        """Return the state after the layer of the wanted tokens."""
+        plan, f = at.plan, self.f
+        (n, t, r), k = f.shape, self.rows.shape[1]
+        square = at.rows is None or at.n1 == n
+        kept = self.attends.cost(t) if plan.ntk else 1
+        source, count, size = self.source(n * k * max(t * kept, r), BLOCK, at)
+        one, two = at.sides()
+        if plan.ntk or self.attends.exact:
+            grid = [g.ravel() for g in jnp.meshgrid(one, two, indexing="ij")]
+            pairs = jnp.triu_indices(n) if square else grid
+
+        def block(b):
+            a = self.weights(source(b), plan.ntk)
+            if not plan.ntk and not self.attends.exact:
+                # Features: S_out = Phi Phi' / N with Phi = A F, one product for all pairs.
+                phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
+                nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
+                return nngp, None, jnp.sum(phi**2, -1) / size
+            nngp, ntk = jax.lax.map(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk), tuple(pairs))
+            own = lambda i: jnp.diagonal(self.pair(a, i, i, False)[0])
+            if square:
+                whole = fill(nngp, n)
+                own_var = jnp.einsum("iaia->ia", whole)
+                return whole, None if ntk is None else fill(ntk, n), own_var
+            laid = lambda v: v.reshape(one.size, two.size, k, k).transpose(0, 2, 1, 3)
+            own_var = jax.lax.map(own, jnp.arange(n))
+            return laid(nngp), None if ntk is None else laid(ntk), own_var
+
+        zero = jnp.zeros((one.size, k, two.size, k), f.dtype)
+        start = zero, zero if plan.ntk else None, jnp.zeros((n, k), f.dtype)
+        nngp, ntk, var = average(block, varying(start, f), count)
+        if square:
+            # Equal to the variances to the last bit: the angle of equal tokens is 0.
+            nngp = (nngp + nngp.transpose(2, 3, 0, 1)) / 2
+            var = jnp.einsum("iaia->ia", nngp)
+        return State(nngp, ntk, var[one][:, :, None, None], var[two])
+
+    def pair(self, a: Any, i: Any, j: Any, ntk: bool) -> tuple[Array, Array | None]:
+        """Return NNGP and NTK between the wanted tokens of two inputs, from a block of draws."""
+        z, r1, r2 = self.z, self.rows[i], self.rows[j]
+        s, w = (self.f[i] @ self.f[j].T, None) if z is None else (z.nngp[i, :, j], None)
+        if z is not None and z.ntk is not None:
+            w = z.ntk[i, :, j]
+        at_rows: Any = lambda k: None if k is None else k[r1][:, r2]
+        tokens = Tokens(s, w, at_rows(s), at_rows(w))
+        rows1, rows2 = at(a, i), at(a, j)
+        scale2, positions = self.layer.scale**2, self.layer.positions
+        if positions is None or not ntk:
+            return self.attends.step(rows1, rows2, tokens, scale2, ntk)
+        shift2 = positions.scale**2 if positions.trained else None
+        apart = r2 - r1[:, None]
+        return offsets.step(rows1, rows2, tokens, scale2, self.waves, shift2, apart)

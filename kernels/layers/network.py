@@ -1,0 +1,228 @@
+"""A description as a whole: its kernels at infinite width, and its networks."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import ArrayLike, Bool, Num
+
+from theorykit.common.arguments import as_array, one_of, size
+from theorykit.common.keys import as_key
+from theorykit.common.precision import highest
+from theorykit.kernels import engine
+from theorykit.kernels.attention import mechanism
+from theorykit.kernels.devices import home, spread, varying
+from theorykit.kernels.draws import SAMPLERS
+from theorykit.kernels.inputs import Inputs, known, lay_out, wanted
+from theorykit.kernels.layers.attention import Attention
+from theorykit.kernels.layers.base import Layer, Setting, Sizes
+from theorykit.kernels.layers.tokens import Embed, Readout
+from theorykit.kernels.plan import Plan
+from theorykit.kernels.result import Kernel
+
+
+class Description:
+    """What layers one after the other are, if `Embed` is the first and `Readout` the last."""
+
+    layers: tuple[Layer, ...]
+
+    @highest
+    def kernel(
+        self,
+        x1: Num[ArrayLike, "inputs1 tokens1 *features"],
+        x2: Num[ArrayLike, "inputs2 tokens2 *features"] | None = None,
+        *,
+        key: Any = None,
+        draws: int = 1024,
+        replicates: int = 8,
+        get: tuple[str, ...] | str = ("nngp", "ntk"),
+        mask1: Bool[ArrayLike, "inputs1 tokens1"] | None = None,
+        mask2: Bool[ArrayLike, "inputs2 tokens2"] | None = None,
+        sampler: str = "independent",
+        rank: int | None = None,
+        progress: bool | None = None,
+    ) -> Kernel:
+        """Return NNGP and NTK between `x1` and `x2`, or of `x1`, from joint draws of all inputs.
+
+        Gram matrices are positive semidefinite by construction, up to rounding.
+
+        **Arguments:**
+
+        - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, or (P, T, d) vectors.
+        - the others: as for `kernels.InfiniteTransformer`.
+
+        **Returns:** `Kernel` of (P1, P2) arrays, means over replicates with their standard errors;
+        (P1, T1, P2, T2) with the reading "tokens", zero at padding. In the dtype of vectors, or
+        JAX's default float for ids. Works under `jit`, `vmap` and `grad`, also in the parameters of
+        the description, which is a pytree.
+
+        **Raises:** `ValueError` for a description that is no whole network, and as
+        `InfiniteTransformer` does.
+        """
+        embed, _ = self._ends()
+        get = wanted(get)
+        inputs = _laid(embed, x1, x2, mask1, mask2)
+        plan = Plan(
+            draws=size("draws", draws),
+            replicates=size("replicates", replicates),
+            ntk="ntk" in get,
+            draw="joint",
+            sampler=one_of("sampler", sampler, SAMPLERS),
+            rank=None if rank is None else size("rank", rank),
+        )
+        if not self.draws:  # type: ignore[attr-defined]
+            plan, key = plan.without_draws(), jax.random.key(0)
+        elif key is None:
+            raise ValueError(
+                "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
+            )
+        result = spread(run(self, inputs, as_key(key), plan, progress, home(x1, x2)), x1, x2)
+        return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
+
+    def module(
+        self,
+        *,
+        width: int,
+        heads: int = 1,
+        head_size: int | None = None,
+        parameterisation: str = "ntk",
+        dtype: Any = None,
+        rngs: Any = 0,
+    ) -> Any:
+        """Return the network of this description at a finite width.
+
+        At initialisation "ntk" and "standard" are the same random function, whose covariance and
+        empirical NTK ("ntk") tend to the kernels as `width`, `heads` and `head_size` grow; with
+        "mup" the readout is smaller by the root of the width.
+
+        **Arguments:**
+
+        - `width`, `heads`, `head_size`: D, H and d_k; the head size is width / heads if not given.
+        - `parameterisation`: "ntk", "standard" or "mup", see `nets.Map`. It is of the weights;
+          scores divided by d_k, which go with muP, are `kernels.attention.Concentrated`.
+        - `dtype`: of the weights. `rngs`: `nnx.Rngs`, a seed or a key.
+
+        **Returns:** an `nnx.Module`, a function of one input, (T,) or (T, d), and of its mask (T,),
+        if there is one, that puts out (outputs,), or (T, outputs) with the reading "tokens".
+
+        **Raises:** `ValueError` for a description that is no whole network, for sizes below 1,
+        another parameterisation, or what positions ask of heads.
+        """
+        from theorykit.kernels.layers import finite
+        from theorykit.kernels.weights import PARAMETERISATIONS, source, weight_dtype
+
+        self._ends()
+        width, heads = size("width", width), size("heads", heads)
+        if head_size is None and width % heads:
+            raise ValueError(
+                f"{heads} heads do not divide the width {width}; give head_size, or a width such "
+                f"as {heads * max(1, width // heads)}"
+            )
+        head_size = width // heads if head_size is None else size("head_size", head_size)
+        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
+        sizes = Sizes(width, heads, head_size, parameterisation, weight_dtype(dtype))
+        rngs = source(rngs)
+        return finite.Network([layer.build(sizes, rngs) for layer in self.layers])
+
+    def _ends(self) -> tuple[Embed, Readout]:
+        ends = (self.layers[0], self.layers[-1]) if self.layers else (None, None)
+        if not isinstance(ends[0], Embed) or not isinstance(ends[1], Readout):
+            raise ValueError(
+                "a whole network has an Embed as its first layer and a Readout as its last, got "
+                f"{self!r}"
+            )
+        return ends  # type: ignore[return-value]
+
+
+def _laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
+    """Return the inputs as one set; token ids are features of size one there.
+
+    **Raises:** `ValueError` for inputs that are not those of the embedding.
+    """
+    given = []
+    for name, x in (("x1", x1), ("x2", x2)):
+        x = None if x is None else as_array(name, x)
+        if x is not None and embed.vocabulary is None:
+            if x.ndim == 3 and x.shape[2] != embed.features:
+                raise ValueError(
+                    f"Embed was given features={embed.features}, but {name} has {x.shape[2]}"
+                )
+        elif x is not None:
+            if x.ndim != 2 or not jnp.issubdtype(x.dtype, jnp.integer):
+                raise ValueError(
+                    f"{name} holds token ids, integers in shape (inputs, tokens), got {x.dtype} in "
+                    f"shape {x.shape}"
+                )
+            if known(x) and x.size and not 0 <= np.min(x) <= np.max(x) < embed.columns:
+                raise ValueError(
+                    f"token ids of {name} lie between 0 and {embed.columns - 1}, got {np.min(x)} "
+                    f"to {np.max(x)}"
+                )
+            x = x[..., None]
+        given.append(x)
+    return lay_out(given[0], given[1], mask1, mask2)
+
+
+def run(
+    net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, device: Any
+) -> Kernel:
+    """Return the mean of the replicates and its standard error, on a device that is named."""
+    return engine.on_device(lambda key: _run(net, inputs, key, plan, progress), key, device)
+
+
+def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None) -> Kernel:
+    x, mask, n1, *_ = inputs
+    traced = not known(x, mask, key, net)
+    net, readout = engine.typed(net, x.dtype), net.layers[-1]
+    if traced:
+        net, x, mask, key = varying((net, x, mask, key), net, x, mask, key)
+    each = replace(plan, replicates=1)  # their number must not compile anything anew
+
+    def one(r, tick):
+        return tick(_estimate(net, x, mask, key, r, n1, each))
+
+    square = n1 == mask.shape[0]
+    kernel, rare = engine.replicated(one, plan, traced, square, progress)
+    kernel = kernel._replace(draw="exact" if plan.exact else "joint")
+    kernel = engine.returned(kernel, inputs.dtype)
+    if not traced:
+        drawing = [a for a in attentions(net) if a.draws]
+        scales = ", ".join(dict.fromkeys(f"{float(a.scale):g}" for a in drawing))
+        invariant = all(mechanism(a.of).invariant for a in drawing)
+        engine.report(kernel, rare, f"scale {scales}", invariant)
+    return engine.restore(inputs, kernel) if readout.reading == "tokens" else kernel
+
+
+def attentions(tree: Any) -> list[Attention]:
+    """Return the attention layers of a description."""
+    is_one = lambda a: isinstance(a, Attention)
+    return [a for a in jax.tree.leaves(tree, is_leaf=is_one) if is_one(a)]
+
+
+@partial(jax.jit, static_argnames=("n1", "plan"))
+def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan):
+    """Return a replicate: NNGP, NTK or None, the trace left out, and the share of the draws."""
+    embed, readout = net.layers[0], net.layers[-1]
+    mask = jnp.asarray(mask)
+    notes: list[Any] = []
+    at = Setting(mask, readout.rows(mask), n1, jax.random.fold_in(key, r), plan, 0, notes)
+    ids = x[..., 0].astype(int) if embed.vocabulary is not None else x
+    z = embed.enter(ids, mask, x.dtype)
+    z = readout.carry(net.between().through(z, at), at)
+    values = [None if k is None else readout.read(k, at) for k in z[:2]]
+    zero = jnp.zeros((), x.dtype)
+    left = max_of([note[0] for note in notes], zero)
+    steep = max_of([note[1] for note in notes], jnp.zeros(mask.shape[0], x.dtype))
+    one, two = at.sides()
+    share = engine.share_of(steep[one][:, None], steep[two], one[:, None] == two)
+    return *values, left, share
+
+
+def max_of(arrays: list[Any], zero: Any) -> Any:
+    """Return the largest entries of arrays."""
+    for array in arrays:
+        zero = jnp.maximum(zero, array)
+    return zero
