@@ -25,6 +25,18 @@ def test_the_attack_finds_a_tight_constant(trial):
     assert found.measured.ratio == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.parametrize("cases", [1, 3, 5])
+def test_sides_of_other_ranks_broadcast_entry_by_entry_whatever_the_batch(trial, cases):
+    rows = lambda x: x - jnp.abs(x).max()  # (3,)
+    matrix = lambda x: jnp.stack([jnp.zeros(3), jnp.arange(3.0)])  # (2, 3)
+    options = dict(over=inputs(x=reals(3)), cases=cases, starts=0, batch=cases)
+    assert inequality(lhs=rows, rhs=matrix, **options).test(trial).verdict == Verdict.holds
+    lower = lambda x: matrix(x) - 10 * jnp.array([[0.0], [1.0]]) * jnp.array([0.0, 0.0, 1.0])
+    found = inequality(lhs=lambda x: -rows(x) * 0 - 1, rhs=lower, **options).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert (found.witness.lhs, found.witness.rhs) == (-1.0, -8.0)
+
+
 def test_the_attack_finds_what_samples_do_not(trial):
     """A spike of width 1e-2 at a place that no structured case has."""
     spike = inequality(

@@ -178,7 +178,8 @@ class Run:
     def _complaint(self, diverged: Int[np.ndarray, " seeds"]) -> str:
         first = int(np.argmin(np.where(diverged >= 0, diverged, np.iinfo(diverged.dtype).max)))
         others = int((diverged >= 0).sum()) - 1
-        also = f", and {others} more seeds in the same chunk" if others else ""
+        more = f"{others} more seed{'s' * (others > 1)}"
+        also = f", and {more} in the same chunk" if others else ""
         return (
             f"the loss or a parameter is not finite after step {diverged[first]} of seed "
             f"{self.seeds[first]}{also}; .fit holds what was trained until then."

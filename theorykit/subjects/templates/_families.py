@@ -55,7 +55,7 @@ def majority(k: int) -> Templates:
     majority among the others.
     """
     k = _length(k)
-    affordable("all strings", 2 ** min(k, 99), MOST, "templates")
+    affordable("all strings that begin with α", 2 ** (min(k, 99) - 1), MOST, "templates")
     words = itertools.product("αβ", repeat=k - 1)
     label = lambda w: 1.0 if 2 * (1 + w.count("α")) > k + 1 else -1.0
     return tuple(Template(("α", *w), label(w)) for w in words)

@@ -194,6 +194,13 @@ def test_bad_input(bad, message):
         compare.gradient_descent(make, kernel, X, options.pop("y"), TEST, **options)
 
 
+@pytest.mark.parametrize("stage", [(X, Y, Y), (X,), X, 3])
+def test_a_stage_that_is_no_pair_is_refused(stage):
+    options = {**NETWORKS, "widths": (8, 24), "seeds": 3}
+    with pytest.raises(ValueError, match="a pair of inputs and targets, got"):
+        compare.two_stage(make, kernel, (X, Y), stage, TEST, steps=(1, (1,)), **options)
+
+
 def test_a_network_without_a_last_layer():
     class Plain(nnx.Module):
         def __init__(self, rngs):

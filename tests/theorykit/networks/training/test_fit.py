@@ -173,6 +173,9 @@ def test_divergence_says_where():
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(fit.state.parameters()))
     at = np.asarray(fit.state.diverged_at)
     assert f"after step {at[at >= 0].min()} of seed" in str(caught.value)
+    others = (at >= 0).sum() - 1
+    assert f", and {others} more seeds in the same chunk; " in str(caught.value)
+    assert others == 2
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def test_weights_and_noise():
     assert (found.template == 0).mean() == pytest.approx(0.75, abs=0.03)
     noise = found.y - np.where(found.template == 0, 1, -1)
     assert noise.std() == pytest.approx(0.5, abs=0.03)
+    small = Distribution(families.aba_abb(), symbols=9, weights=(0.3, 0.1))
+    assert (drawn(small, 8000).template == 0).mean() == pytest.approx(0.75, abs=0.03)
 
 
 def test_a_token_that_is_only_a_label_has_an_id():

@@ -1,4 +1,5 @@
 import itertools
+import re
 
 import pytest
 from hypothesis import given
@@ -146,6 +147,13 @@ def test_random_templates_are_disjoint_and_scaled():
             families.random_templates(**dict(count=1, length=2) | options)
     with pytest.raises(ValueError, match="use an odd length"):
         families.majority_token(4)
+    for family, length, strings in (
+        (families.majority, 22, "2.0e6"),
+        (families.majority, 10**6, "3.1e29"),
+        (families.majority_token, 21, "2.0e6"),
+    ):
+        with pytest.raises(ValueError, match=rf"about {re.escape(strings)} templates"):
+            family(length)
 
 
 def test_whole_alphabets_may_be_drawn_from():
