@@ -31,7 +31,7 @@ def test_options_are_those_of_sbatch():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fast", "options of slurm are name=value .* not 'fast'"),
+        ("fast", "options of slurm are name=value, .* not 'fast'"),
         ("jobs=", "not 'jobs='"),
         ("a b=1", "not 'a b=1'"),
         ("jobs=0", "jobs of slurm is a number of at least 1, not '0'"),
