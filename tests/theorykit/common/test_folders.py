@@ -40,7 +40,7 @@ def test_a_folder_is_taken_again_once_it_is_given_back(tmp_path):
 @pytest.mark.parametrize("file", ["thesis.tex", "header.json"])
 def test_a_folder_that_is_refused_stays_as_it_was(tmp_path, file):
     (tmp_path / file).write_text("scribble")
-    with pytest.raises(ValueError, match=r"take a new (or empty )?folder"):
+    with pytest.raises(ValueError, match=r"use a new (or empty )?folder"):
         Folder(tmp_path, HEADER)
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(file, "scribble")]
     (tmp_path / file).unlink()

@@ -64,7 +64,7 @@ def test_what_cannot_be_sent_is_done_here(calls):
     assert "This process does the work, which cannot be sent to another one: " in calls.said[0]
     namespace = {"__name__": "__main__"}
     exec("def cell(): return 3", namespace)
-    with pytest.raises(Exception, match="of a notebook or script"):
+    with pytest.raises(Exception, match="in a notebook or script"):
         packed(namespace["cell"])
     assert calls.call(namespace["cell"]) == 3
 
