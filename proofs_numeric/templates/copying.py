@@ -206,8 +206,8 @@ def of_heads(group, width=48, networks=32):
     r"\text{ as } d_{\mathrm{emb}}, d_{\mathrm{head}}, H \to \infty",
     expect="refuted",
     falls="wording",
-    consequence="The limit is H times this, as the next display has it, so that the rate of the "
-    "embedding is to be of order 1 / H.",
+    consequence="The limit is H times this, as in the next display, so the rate of the "
+    "embedding must be of order 1 / H.",
     tier="slow",
     mathematics=True,
 )
@@ -275,8 +275,8 @@ slope = lambda case: test_slope(case[0], case[1], case[2], case[3], plain_kernel
     statement=r"\partial \mathcal L_{\mathrm{test}} / \partial t |_{t=0} \to 0",
     expect="refuted",
     falls="statement",
-    consequence="With positions and a fixed alphabet the limit is above 0; what the theorem is "
-    "for, that the test loss does not fall, stands.",
+    consequence="With positions and a fixed alphabet the limit is above 0; the purpose of the "
+    "theorem, that the test loss does not fall, stands.",
     mathematics=True,
 )
 def test_loss_stays():
@@ -323,7 +323,7 @@ def rises_by(E):
     r"C = \gamma^2 (\eta_V + \eta_O + \eta_P + 2 \eta_E)",
     expect="refuted",
     falls="wording",
-    consequence="The limit of K_E that is printed before has 2 in front of delta only, so that C "
+    consequence="The limit of K_E printed before has 2 in front of delta only, so C "
     "has eta_E once; its sign does not change.",
     mathematics=True,
 )
@@ -404,7 +404,7 @@ def printed_rates():
     mathematics=True,
 )
 def rates_repaired():
-    """With all four rates of order 1 / H it stays. Control: as printed."""
+    """With all four rates of order 1 / H it stays bounded. Control: as printed."""
     equal = lambda heads: dict.fromkeys("OVPE", 1 / heads)
     printed = lambda heads: dict(O=1 / heads, V=1.0, P=1.0, E=1.0)
     return rate(
@@ -419,7 +419,7 @@ def rates_repaired():
     statement=r"\eta_b = \Omega(H):\ |\partial \mathcal L_{\mathrm{train}} / \partial t| = O(1)",
     expect="refuted",
     falls="wording",
-    consequence="The rate is to be of order 1 / H, as the proof says a line before; the theorem "
+    consequence="The rate must be of order 1 / H, as the proof says one line earlier; the theorem "
     "stands.",
     tier="slow",
     mathematics=True,
@@ -463,7 +463,7 @@ def rate_of_b_repaired():
     mathematics=True,
 )
 def outputs_vanish():
-    """With as many heads as dimensions the variance falls like 1 / n. It does not fall.
+    """With as many heads as dimensions the variance falls like 1 / n. In fact it does not fall.
 
     The paper leaves open how the heads grow. Control: like n^(-2).
     """
@@ -499,7 +499,7 @@ def variance(heads):
 
 
 def first_slope(key, n, rates, gamma=0.0):
-    """Return dL_test / dt at t = 0 of one network, under learning rates a group, times 1 / H."""
+    """Return dL_test / dt at t = 0 of one network, with learning rates per group, times 1 / H."""
     theta = weights(key, n)
     train = lambda theta: sum(loss(theta, x, gamma) for x in range(SEEN)) / SEEN
     test = lambda theta: loss(theta, SYMBOLS - 1, gamma)

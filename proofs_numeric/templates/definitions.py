@@ -1,4 +1,4 @@
-"""Section 2, appendices A and J.1: templates, what they match, data made from them."""
+"""Section 2, appendices A and J.1: templates, matching, and data made from them."""
 
 import functools
 import itertools
@@ -39,9 +39,9 @@ def small_templates(length, letters="αβS"):
 
 
 def image(z, values, avoid):
-    """Return sub(z, s) for s(α), s(β) = values, or None where s is no map that matching allows.
+    """Return sub(z, s) for s(α), s(β) = values, or None if matching does not allow the map s.
 
-    As printed: s is injective on all wildcards, those that the template does not have included.
+    As printed: s is injective on all wildcards, including those that the template lacks.
     """
     s = {"α": values[0], "β": values[1]}
     if values[0] == values[1] or (avoid and set(values) & set(z)):
@@ -62,10 +62,10 @@ def matched(z, avoid=True):
     r"s(\mathcal W) \cap \{z_i\} = \emptyset",
 )
 def matching():
-    """On all strings of up to four of four tokens, `match` finds what trying every map finds.
+    """On all strings of length up to four over four tokens, `match` agrees with trying every map.
 
-    Templates over two wildcards and the token S. Control: maps that may take a token which stands
-    in the template.
+    Templates over two wildcards and the token S. Control: maps that may use a token of the
+    template.
     """
 
     def agree(avoid):
@@ -184,7 +184,7 @@ def data():
     statement=r"s \text{ uniform over injective maps},\ \xi \sim N(0, \sigma^2)",
 )
 def data_uniform():
-    """Each of the 12 maps of two wildcards into four symbols is as likely; noise has its variance.
+    """The 12 maps of two wildcards into four symbols are equally likely; noise has its variance.
 
     Control: 16 maps, as if they need not be injective.
     """
@@ -325,10 +325,10 @@ def counts():
     mathematics=True,
 )
 def answers():
-    """The three printed labels number the answers from one first place.
+    """The three printed labels number the answers from the same origin.
 
-    They do not: in the first the missing β is answer 2 from zero and 3 from one, in the other two
-    the missing α is 0 and 2 from zero. Control: labels of which none is right.
+    They do not: in the first, the missing β is answer 2 counted from zero and 3 from one; in the
+    other two, the missing α is 0 and 2 counted from zero. Control: labels that are all wrong.
     """
 
     def numbered(first):
@@ -350,7 +350,7 @@ def answers():
     statement=r"\alpha\beta\gamma\gamma\alpha\square\epsilon\alpha\beta\gamma \to 3",
 )
 def answers_repaired():
-    """With the label 3 for the first template, answers are numbered from one, as the task's are.
+    """With the label 3 for the first template, answers are numbered from one, as in the task.
 
     The shipped task has all three templates with these labels. Control: as printed.
     """
@@ -384,7 +384,7 @@ def majorities(k):
     statement=r"\text{the majority of } k \text{ tokens: } 2^{k-1} \text{ templates}",
     expect="refuted",
     falls="wording",
-    consequence="The length is to be odd, as it is in the experiments: a string of even length "
+    consequence="The length must be odd, as in the experiments: a string of even length "
     "may have no majority.",
     mathematics=True,
 )
@@ -432,8 +432,8 @@ def labelled():
     r"\text{ entries},\ +1 \text{ if fewer times}",
     expect="refuted",
     falls="wording",
-    consequence="The second label is meant to be -1, and ties go with it, as the definition of "
-    "the task in appendix B has it.",
+    consequence="The second label should be -1, also for ties, as in the definition of "
+    "the task in appendix B.",
 )
 def majority_labels():
     """The caption's labels are those of the task. Control: all of them -1."""
@@ -451,7 +451,7 @@ def majority_labels():
 def majority_labels_repaired():
     """The label is 1 if the first token has the majority of the rest, and -1 if not, ties included.
 
-    Both ways to say it agree with the task, at lengths 3, 5 and 7. Control: ties have 1.
+    Both formulations agree with the task, at lengths 3, 5 and 7. Control: ties have label 1.
     """
 
     def holds(ties):
@@ -487,7 +487,7 @@ WILD_PAIRS = list(itertools.combinations(["".join(z) for z in words("αβγ", 3)
 def distinct_templates():
     """Two distinct templates are disjoint, here of three wildcards at length three.
 
-    They are not: αβ and βα match the same strings. Control: none is.
+    They are not: αβ and βα match the same strings. Control: no two are disjoint.
     """
     apart = lambda wanted: lambda pair: disjoint(*pair) == wanted
     return exhaustive(
@@ -502,7 +502,7 @@ def distinct_templates():
     r"\text{ they repeat at different places}",
 )
 def distinct_up_to_names():
-    """Templates of wildcards are disjoint if and only if they are no renaming of one another.
+    """Templates of wildcards are disjoint if and only if they are not renamings of each other.
 
     Control: if and only if they differ.
     """

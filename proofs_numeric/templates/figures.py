@@ -1,6 +1,6 @@
-"""Figures 2, 3, 5 and appendix B, at the size of a laptop.
+"""Figures 2, 3, 5 and appendix B, at laptop size.
 
-`theorykit experiment templates NAME` runs the same and draws it; the sizes of the networks, as
+`theorykit experiment templates NAME` runs the same and plots it; the sizes of the networks, as
 printed and here, are in `theorykit.experiments.templates`.
 """
 
@@ -34,7 +34,7 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much less the first network loses than the others, per trial.
+    """Return the measure: by how much the first network's loss is below the others', per trial.
 
     The best of the others in each trial, where `others` lists several.
     """
@@ -52,7 +52,7 @@ def gain(found, n, kind, options, other, others):
 
 
 EIGHT = dict(trials=8)
-"""Where one trial in a few has not learned yet, so that four do not tell."""
+"""Used where one trial in a few has not learned yet, so four trials are not enough."""
 
 A = dict(scalars=(1.0, 0.0))
 AB = dict(scalars=(1.0, 1.0))
@@ -62,7 +62,7 @@ NETWORK = "transformer"
 def better(found, options, by, n=256, kind=NETWORK, other=NETWORK, others=None):
     """Return the check: one network's loss is less than another's on the same samples.
 
-    Control: the two are alike, which is less by 0.
+    Control: the losses are equal, a difference of 0.
     """
     return experiment(
         measure=gain(found, n, kind, options, other, others or {}),
@@ -185,7 +185,7 @@ def difficulty():
     tier="slow",
 )
 def regular_tokens():
-    """Of random templates of length five, those with two tokens are easier, by 0.2.
+    """Among random templates of length five, those with two tokens are easier, by 0.2.
 
     Control: they are as hard.
     """

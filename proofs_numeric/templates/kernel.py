@@ -43,7 +43,7 @@ def recursion(activation, rescaled=True):
     r"\text{the general recursion at } \beta / \sqrt{1 + \gamma^2}",
 )
 def kernel():
-    """The attention kernel of strings is the general recursion's, one-hot tokens at the last one.
+    """The attention kernel of strings is that of the general recursion, at the last one-hot token.
 
     Control: the recursion at the score scale beta, without appendix H's 1 + gamma^2.
     """
@@ -201,8 +201,8 @@ def eigenvalue(K):
 def positive_semidefinite():
     """Gram matrices are positive semidefinite with any number of draws, of K_attn and of K_trans.
 
-    Strings of three to forty symbols, one to four draws. Control: every other entry from draws of
-    its own.
+    Strings of three to forty symbols, one to four draws. Control: every other entry from separate
+    draws.
     """
 
     def strings(seed):
@@ -278,14 +278,14 @@ def ridge_flow():
     r"\zeta, \tilde \zeta \sim N(0, I_m),\ p \sim N(0, I_k) \text{ independent}",
     expect="refuted",
     falls="proof",
-    consequence="One zeta has to serve for both strings; the bounds that follow do not use that "
+    consequence="The same zeta must serve for both strings; the bounds that follow do not use that "
     "they are independent.",
     mathematics=True,
 )
 def representation():
     """With independent normals zeta and zeta~, (m, m~) has the covariance of eq. (4).
 
-    It has not: the block between the two is gamma^2 I, without X X~'. Control: without positions.
+    It does not: the block between the two is gamma^2 I, without X X~'. Control: without positions.
     """
     return identity(**covariances(shared=False), control=dict(lhs=stacked(False, 0.0)))
 
@@ -323,7 +323,7 @@ def covariances(shared):
     mathematics=True,
 )
 def representation_repaired():
-    """With one zeta for both it has, for any matrices X, X~. Control: independent ones."""
+    """With the same zeta for both it does, for any matrices X, X~. Control: independent ones."""
     return identity(
         **covariances(shared=True), proof=everywhere(), control=dict(lhs=stacked(False))
     )

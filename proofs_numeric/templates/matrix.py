@@ -60,10 +60,10 @@ def token_symmetry():
     statement=r"K_{\mathrm{attn}}(x, y) = K_{\mathrm{attn}}(\pi(x), \pi(y))",
 )
 def token_symmetry_of_the_kernel():
-    """The kernel as it is computed, whose normals belong to tokens, is the same after renaming.
+    """The kernel as computed, with one normal per token, is the same after renaming.
 
     For abc and four strings that repeat its tokens, under two permutations of four tokens that are
-    no shifts. Control: only x is renamed.
+    not shifts. Control: only x is renamed.
     """
     x, y = (
         np.array([[1, 2, 3, 0]]),
@@ -101,7 +101,7 @@ def agreements(x, y):
 def token_symmetry_of_mlps():
     """An inner-product kernel is token-symmetric: all strings of two of three tokens.
 
-    Control: maps that are no permutations.
+    Control: maps that are not permutations.
     """
     pairs = list(itertools.product(range(3), repeat=2))
     members = lambda maps: list(itertools.product(pairs, pairs, maps))
@@ -142,7 +142,7 @@ def incidence(x, y):
     r"s(\mathcal W) \cap \mathcal R = s'(\mathcal W) \cap \mathcal R = \emptyset",
 )
 def matrix_well_defined():
-    """Two strings repeat alike whatever the maps, so that a token-symmetric kernel is one number.
+    """Two strings repeat alike for all maps, so a token-symmetric kernel is a single number.
 
     All templates of length two over two wildcards and a token, all maps into six tokens. Control:
     maps that may share a symbol.
@@ -231,7 +231,7 @@ def is_constant(built):
 def matrix_of_any_mlp():
     """N of an MLP's kernel is kappa(0) for every set of templates.
 
-    It is not for those with tokens, which agree where they have the same one. Control: twice that.
+    It is not for those with tokens, which agree where they share one. Control: twice that.
     """
     double = lambda built: np.allclose(built[0].matrix, 2 * built[1], rtol=1e-12)
     return construction(

@@ -19,7 +19,7 @@ STRINGS = {"unseen": ((3, 3), (4, 5)), "seen": ((0, 0), (1, 2))}
 def start(key):
     """Return an MLP of eq. (23) with one hidden layer of width 16, without biases, and its weights.
 
-    All weights are standard normal; the layers are scaled by the root of what they read.
+    All weights are standard normal; each layer is scaled by the square root of its input size.
     """
     net = nets.MLP(
         vocabulary=SEEN + UNSEEN, tokens=2, width=WIDTH, depth=1, sigma_w=1.0, sigma_b=0.0, rngs=key
