@@ -7,8 +7,8 @@ the same, or that the numerator of their difference is not negative.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theorykit import certify
-from theorykit.certify import AtLeast, Quotient, Reason, Ring
+from theorykit.certify import steps
+from theorykit.certify.steps import AtLeast, Quotient, Reason, Ring
 from theorykit.export._reals import Real, said
 from theorykit.export._reasons import Argument
 from theorykit.export._stated import below, factors, flattened, parts
@@ -69,7 +69,7 @@ class Proved:
     def other_than_zero(self, p: Any) -> None:
         """Say that a divisor is not zero."""
         if not p.is_constant():
-            turn = 1 if certify.certain(self.ring, p, True) else -1
+            turn = 1 if steps.certain(self.ring, p, True) else -1
             sure = self.to.sure(turn * p, strict=True)
             self.to.say(f"assert ({self.to.text(p)} <> 0) by (clear - {sure}; lra).")
 
@@ -89,9 +89,9 @@ class Proved:
     def power(self, q: Quotient) -> tuple[str, str, str, Quotient, list[Any]]:
         """Return what exp(q) is: the exponent as a sum, the product, a proof, and its value."""
         ring, to = self.ring, self.to
-        whole = certify.constant(ring, 1)
+        whole = steps.constant(ring, 1)
         sums, products, proof, about = [], [], "", []
-        for value, base, n in certify.exponents(q):
+        for value, base, n in steps.exponents(q):
             self.about(value)
             self.about(base)
             (i,) = ring.used(base.num) if ring.only(base.num) is not None else (None,)
@@ -309,7 +309,7 @@ def _maximum(case: Proved, i: int, name: str, known: str, of: Any, positive: boo
         to.say(f"assert ({to.quotient(q)} <= {name}) by (rewrite {known}; by_max).")
     if ring.signs.get(i, 0):
         for q in of:
-            if not q.den and certify.certain(ring, q.num, positive):
+            if not q.den and steps.certain(ring, q.num, positive):
                 to.sure(q.num, positive)
                 break
         to.say(f"assert (0 {'<' if positive else '<='} {name}) by lra.")

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from theorykit import certify
-from theorykit.certify import AtLeast, Case, Letter, NotCertifiable, Quotient, Reason, Ring
+from theorykit.certify import Letter, NotCertifiable, Work
+from theorykit.certify import steps as proof
+from theorykit.certify.steps import AtLeast, Case, Quotient, Reason, Ring
 from theorykit.checks import identity
 from theorykit.export._case import Proved
 from theorykit.export._reals import Real, said
@@ -35,16 +36,14 @@ ARITHMETIC: dict[str, Callable[..., Quotient]] = {
     "neg": operator.neg,
 }
 FUNCTIONS: dict[str, Callable[[Quotient], Quotient]] = {
-    "exp": certify.exp,
-    "ln": certify.log,
-    "sqrt": certify.sqrt,
-    "Rabs": certify.absolute,
+    "exp": proof.exp,
+    "ln": proof.log,
+    "sqrt": proof.sqrt,
+    "Rabs": proof.absolute,
 }
 
 
-def theorem(
-    check: Any, statement: Statement, of: str, work: certify.Work, false: bool = False
-) -> str:
+def theorem(check: Any, statement: Statement, of: str, work: Work, false: bool = False) -> str:
     """Return the theorem that a claim holds for all values, and its proof.
 
     **Arguments:** `of`, what its name ends with; `work`, what the proof may cost; `false`: the
@@ -80,11 +79,11 @@ class _Theorem:
         """Return an argument that says nothing yet."""
         return Argument(ring, self.letters, self.s.bound)
 
-    def text(self, work: certify.Work) -> str:
+    def text(self, work: Work) -> str:
         """Return it with its proof."""
         s = self.s
         try:
-            found = certify.over_cases(self.evaluate, s.leaves, self.judge, s.totals, work)
+            found = proof.over_cases(self.evaluate, s.leaves, self.judge, s.totals, work)
         except NotCertifiable as error:
             raise NotExportable(f"its proof is not written for Rocq: {error}", STEPS) from None
         if not found:
@@ -127,11 +126,11 @@ class _Theorem:
         if x in self.values:
             return self.values[x]
         if x.op == "number":
-            made = certify.constant(ring, x.value)
+            made = proof.constant(ring, x.value)
         elif x.op in ("Rmax", "Rmin"):
             sign = 1 if x.op == "Rmax" else -1
             parts = [self.value(ring, y) * sign for y in flattened(x)]
-            made = certify.largest(parts) * sign
+            made = proof.largest(parts) * sign
         elif x.op in FUNCTIONS:
             made = FUNCTIONS[x.op](self.value(ring, x.args[0]))
         elif x.op in ARITHMETIC:
@@ -174,7 +173,7 @@ class _Theorem:
     def judge(self, ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         """Prove one case, and write it; of what is false, all but the last steps are true."""
         if not self.false:
-            goals = (certify.same if self.same else certify.below)(ring, left, right)
+            goals = (proof.same if self.same else proof.below)(ring, left, right)
             return [Proved(ring, self, goals)]
         gaps = [b - a for a, b in zip(left, right, strict=True)]
         nums = [ring.reduced(gap.cancelled().num) for gap in gaps]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from theorykit.certify import Quotient, Reason, Ring, certain, factored
+from theorykit.certify.steps import Quotient, Reason, Ring, certain, factored
 from theorykit.export._reals import number
 from theorykit.export._terms import NotExportable
 

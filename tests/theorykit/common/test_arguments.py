@@ -68,7 +68,10 @@ def test_members_of_a_list(given):
         (lambda: members("x", {"a": 1}, "numbers"), "x is a list of numbers, got {'a': 1}."),
         (lambda: members("x", np.array(1), "numbers"), "x is a list of numbers, got array(1)."),
         (lambda: seed_numbers(i for i in (1, 2)), "seeds is a count from 1"),
-        (lambda: as_rng(0), "rng is a numpy Generator, as np.random.default_rng(seed) makes one"),
+        (
+            lambda: as_rng(0),
+            "rng is a numpy Generator, such as np.random.default_rng(seed), got 0.",
+        ),
         (lambda: as_floating("dtype", int), "dtype is a floating dtype such as jnp.float32, got"),
         (lambda: as_floating("dtype", "q"), "got 'q'."),
     ],

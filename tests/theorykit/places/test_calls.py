@@ -96,7 +96,7 @@ def test_other_code_is_refused():
     assert call.do(print)[0]
     with pytest.raises(Mismatch, match="theorykit differs in the process"):
         dataclasses.replace(call, sources={"theorykit": "0"}).do(print)
-    with pytest.raises(Mismatch, match="no_such_package has different code"):
+    with pytest.raises(Mismatch, match="no_such_package differs in the process"):
         dataclasses.replace(call, sources={"no_such_package": "0"}).do(print)
 
 

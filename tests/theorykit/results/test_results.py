@@ -129,7 +129,7 @@ def test_measurements_say_their_kind_and_share_none():
             def words(self):
                 return ""
 
-    with pytest.raises(TypeError, match=r"of the kind 'largest_ratio': .*LargestRatio and .*Other"):
+    with pytest.raises(TypeError, match=r"the kind 'largest_ratio': .*LargestRatio and .*Other"):
 
         class Other(Measurement):
             kind = "largest_ratio"
