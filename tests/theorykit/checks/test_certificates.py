@@ -164,7 +164,7 @@ def test_a_refutation_on_a_box_names_its_entry(trial):
 
 
 def test_a_proof_of_the_wrong_kind_is_refused_before_the_search(trial):
-    with pytest.raises(ValueError, match="no size"):
+    with pytest.raises(ValueError, match="not a size of the domain"):
         cauchy(proof=everywhere(n=2)).test(trial)
     with pytest.raises(ValueError, match="upper end first"):
         cauchy(proof=on_box(x=(1, -1), y=(0, 1))).test(trial)

@@ -129,7 +129,7 @@ def test_a_memo_is_what_it_was(tmp_path):
 def test_no_public_function_runs_once_for_all_claims():
     """Whatever is jitted or remembered at the surface would be on record for the first alone."""
     import theorykit.kernels.finite  # noqa: F401  so that names that come later are there
-    from theorykit import experiments, limit, nets, predict, simulation, tasks, templates, training  # noqa: F401,E501
+    from theorykit import experiments, limit, nets, predict, simulation, tasks, templates, training  # noqa: F401
     from theorykit.networks import compare  # noqa: F401
 
     known = public()

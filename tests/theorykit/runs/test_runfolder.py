@@ -164,5 +164,5 @@ def test_no_run_is_refused(tmp_path):
         read_run(tmp_path / "nothing")
     assert read_run(tmp_path).results == []
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(ValueError, match="holds other files, not a run"):
+    with pytest.raises(ValueError, match="is not a run folder: it holds other files"):
         read_run(tmp_path)

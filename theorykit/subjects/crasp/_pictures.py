@@ -6,7 +6,7 @@ from theorykit.common import picture
 from theorykit.subjects.crasp._interpret import Values
 from theorykit.subjects.crasp._print import expression as printed
 from theorykit.subjects.crasp._program import Program
-from theorykit.subjects.crasp._search._write import words
+from theorykit.subjects.crasp._search import words
 from theorykit.subjects.crasp._syntax import Kind
 
 MOST = 60

@@ -13,3 +13,4 @@ from theorykit.subjects.crasp._search._needed import Needed as Needed
 from theorykit.subjects.crasp._search._needed import needed as needed
 from theorykit.subjects.crasp._search._possible import impossible as impossible
 from theorykit.subjects.crasp._search._write import inlined as inlined
+from theorykit.subjects.crasp._search._write import words as words
