@@ -77,7 +77,7 @@ def test_a_proof_that_fails_keeps_what_was_searched(trial):
     found = inequality(rhs=lambda J: jnp.linalg.norm(J), **NORMS).test(trial)
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.searched)
     assert abs(found.measured.ratio - 1) < 1e-9  # spectral = Frobenius norm at rank 1
-    assert found.unproved.startswith("Not proved: svd of float64[2,2]")
+    assert "svd of float64[2,2]" in found.unproved
     found = inequality(rhs=lambda J: jnp.linalg.norm(J) / 2, **NORMS).test(trial)
     assert found.verdict == Verdict.refuted
     assert "Not certified: svd" in found.note
