@@ -53,7 +53,7 @@ def test_the_page_says_all_that_was_asked_for(majority):
     assert "Limit Transformer with 2 layers, at most 1 head per layer, and width 7" in said
     assert "R_inf = " in said
     assert f"{majority.lengths.asked:,.0f} symbols" in said
-    assert f"up to {majority.length} symbols is right on all that were tried" in said
+    assert f"up to {majority.length} symbols is right on everything that was tried" in said
     assert "PARITY of a" in said
     assert "Theorem 4.1, quantitative paper, repaired" in said
 

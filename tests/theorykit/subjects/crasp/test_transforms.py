@@ -153,7 +153,7 @@ def test_inverse_images_keep_names_apart():
 
 
 def test_inverse_images_are_of_uniform_morphisms():
-    with pytest.raises(ValueError, match="of one length"):
+    with pytest.raises(ValueError, match="all of the same length"):
         crasp.inverse_image(drawn(0), {"x": "a", "y": "ab"})
 
 

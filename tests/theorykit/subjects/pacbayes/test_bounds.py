@@ -188,7 +188,7 @@ LAYER = pb.Layer(np.eye(1), np.eye(1))
         (lambda: pb.covering_constant([LAYER], [math.nan]), "readout must be finite; 1 of 1"),
         (lambda: pb.covering_constant([LAYER], [1.0], 0.0), "inputs, .* got 0.0"),
         (lambda: pb.sub_gaussian([1.0, math.nan]), "a sample of losses must be finite; 1 of 2"),
-        (lambda: pb.sub_gaussian([1.0]), "at least two numbers, got 1"),
+        (lambda: pb.sub_gaussian([1.0]), "two numbers or more, got 1"),
         (lambda: pb.sub_gaussian([1.0, 2.0], "upper"), "tail is"),
         (lambda: pb.covering_constant([], [1.0]), "a nonempty list"),
         (lambda: pb.covering(0.0, 9, 1, 1), "the constant is a positive number, got 0"),

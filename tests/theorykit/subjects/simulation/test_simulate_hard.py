@@ -160,7 +160,7 @@ def test_bad_input():
         simulation.simulate_hard(f, g, x + "z", 0.1)
     with pytest.raises(ValueError, match="longer than tau = 3; this one has 2 symbols"):
         simulation.simulate_hard(*drawn(0, 2, 3)[:2], "ab", 0.1)
-    with pytest.raises(ValueError, match="one alphabet"):
+    with pytest.raises(ValueError, match="share an alphabet"):
         simulation.simulate_hard(f, drawn(0, 3)[1], x, 0.1)
     with pytest.raises(ValueError, match="hard attention needs precision=p"):
         simulation.simulate_hard(dataclasses.replace(f, precision=None), g, x, 0.1)
