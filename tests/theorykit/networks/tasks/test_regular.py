@@ -172,7 +172,7 @@ def test_kernel_problems_have_both_signs():
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(ValueError, match="a language over 0 1; 'x' is none of them"):
+    with pytest.raises(ValueError, match="a language over 0 1; 'x' is not one of its symbols"):
         LANGUAGES["tomita1"].accepts("1x")
     with pytest.raises(ValueError, match="no example of length 3"):
         LANGUAGES["aa_star"].sample(KEY, 3)
