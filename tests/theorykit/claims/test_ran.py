@@ -15,6 +15,7 @@ from theorykit import boolean, crasp, kernels, pacbayes, sharpness
 from theorykit.checks import exhaustive, identity
 from theorykit.checks.domains import inputs, interval
 from theorykit.claims import REGISTRY, claim, load, select
+from theorykit.claims import _ran
 from theorykit.claims._ran import Memo, Recording, _Memo, _of_module, _roots, public, share
 from theorykit.results import Verdict
 
@@ -36,6 +37,24 @@ def test_public_functions_that_these_call_and_no_private_ones():
     found = ran(lambda: boolean.transformer(boolean.tiling(6, 3)))
     assert {"theorykit.boolean.transformer", "theorykit.boolean.tiling"} <= set(found)
     assert not [name for name in found if "._" in name.removesuffix(".__call__")]
+
+
+@pytest.mark.parametrize(
+    ("module", "home", "kind"),
+    [
+        ("theorykit.kernels.ridge", "", _ran.PRODUCT),
+        ("theorykit.checks._inequality", "", _ran.CLAIM),
+        ("theorykit.proofs_numeric.capture.ridge", "", _ran.CLAIM),
+        ("theorykit_claims_my_claims", "mine", _ran.CLAIM),
+        ("__main__", "", _ran.CLAIM),
+        ("mine.code", "mine", _ran.PRODUCT),
+        ("mine.code", "", _ran.FOREIGN),
+        ("numpy.linalg", "mine", _ran.FOREIGN),
+        ("", "mine", _ran.FOREIGN),
+    ],
+)
+def test_where_code_belongs(module, home, kind):
+    assert _ran._belongs(module, home) == kind
 
 
 def test_methods_have_the_name_of_their_class():
