@@ -14,8 +14,7 @@ import pytest
 from theorykit import boolean, crasp, kernels, pacbayes, sharpness
 from theorykit.checks import exhaustive, identity
 from theorykit.checks.domains import inputs, interval
-from theorykit.claims import REGISTRY, claim, load, select
-from theorykit.claims import _ran
+from theorykit.claims import REGISTRY, _ran, claim, load, select
 from theorykit.claims._ran import Memo, Recording, _Memo, _of_module, _roots, public, share
 from theorykit.results import Verdict
 
