@@ -85,11 +85,16 @@ def tables(found: list[dict]) -> str:
     ]
     for row in found:
         lines.append(f"| {' | '.join(_cells(row))} |")
+    networks = trained(found)
+    return "\n".join([*lines, "", networks] if networks else lines)
+
+
+def trained(found: list[dict]) -> str:
+    """Return the table of networks, and how many agree; "" if none was trained."""
     judged = [(row, trial) for row in found for trial in row["trials"]]
     if not judged:
-        return "\n".join(lines)
-    lines += [
-        "",
+        return ""
+    lines = [
         "| task | network | trained up to | there | up to twice | up to three times | verdict |",
         "|---|---|---|---|---|---|---|",
     ]
