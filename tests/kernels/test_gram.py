@@ -273,7 +273,7 @@ def test_what_is_refused(tmp_path):
         (lambda: gram(NET, np.where(X[5, 1, 0] == X, np.nan, X), **FEW), "token 1 of input 5"),
         (lambda: gram(NET, X + 1j, **FEW), "x is an array of real numbers"),
         (lambda: gram(NET, X, store=3, **FEW), "store is a path"),
-        (lambda: gram(NET, X, store=tmp_path, mesh=jax.make_mesh((1,), "x"), **FEW), "one of the"),
+        (lambda: gram(NET, X, store=tmp_path, mesh=jax.make_mesh((1,), "x"), **FEW), "not both"),
         (lambda: gram(InfiniteTransformer(depth=2), X, draw="joint", **FEW), "no joint draws"),
         (lambda: gram(NET, X[:, :1, :].repeat(9, 2), tile=2, **FEW), "take tile=9 or more"),
         (lambda: gram(NET, X.astype(jax.numpy.bfloat16), store=tmp_path, **FEW), "a store keeps"),
