@@ -1,6 +1,7 @@
 """Where tokens come from, and where they are read."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,9 +80,9 @@ class _Added(TokenLayer):
 
     scale: Any
 
+    @abstractmethod
     def products(self, tokens: int) -> Float[Array | np.ndarray, "tokens places"]:
         """Return the vectors, up to weights and scale, as (T, p) rows of norm 1."""
-        raise NotImplementedError
 
     def carry(self, z, at):
         """Return the state with the products of the vectors added."""

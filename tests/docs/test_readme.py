@@ -23,7 +23,7 @@ def test_the_claims_come_out_as_printed(tmp_path):
     (tmp_path / "my_claims.py").write_text(block("# my_claims.py"))
     run = subprocess.run(
         [sys.executable, "-c", "from theorykit.cli import main; main()", "verify", "my_claims.py"],
-        cwd=tmp_path, env=os.environ | {"JAX_PLATFORMS": "cpu", "COLUMNS": "160"},
+        cwd=tmp_path, env=os.environ | {"JAX_PLATFORMS": "cpu", "COLUMNS": "120"},
         capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 1

@@ -5,7 +5,7 @@ name. Constants are exact: a float is the rational number that it is, as in the 
 """
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -300,8 +300,10 @@ def number(value: Fraction) -> tuple[str, int]:
     return f"{sign}{abs(value.numerator)} / {value.denominator}", TIMES
 
 
-def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
-    """Return names of the expressions that are used more than once, innermost first."""
+def used(
+    roots: Iterable[Real], args: Callable[[Real], Iterable[Real]] = lambda x: x.args
+) -> tuple[list[Real], dict[Real, int]]:
+    """Return all expressions that some are made of, innermost first, and how often each is used."""
     uses: dict[Real, int] = {}
     order: list[Real] = []
     stack = [(r, False) for r in roots]
@@ -313,7 +315,13 @@ def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
         uses[x] = uses.get(x, 0) + 1
         if uses[x] == 1:
             stack.append((x, True))
-            stack += [(a, False) for a in x.args]
+            stack += [(a, False) for a in args(x)]
+    return order, uses
+
+
+def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
+    """Return names of the expressions that are used more than once, innermost first."""
+    order, uses = used(roots)
     found = [x for x in order if uses[x] > 1 and x.op not in ("variable", "number", "PI")]
     return {x: f"{prefix}{i}" for i, x in enumerate(found, 1)}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from theorykit.certify import Letter, NotCertifiable, Program
 from theorykit.checks import lettered
-from theorykit.export._reals import Real, number, real, sides, variables
+from theorykit.export._reals import Real, number, real, sides, used, variables
 from theorykit.export._terms import NotExportable
 
 FUNCTIONS = ("exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin")
@@ -104,18 +104,7 @@ def args(x: Real) -> Sequence[Real]:
 
 def named(roots: Sequence[Real]) -> list[Real]:
     """Return the expressions that get a name: roots, functions' values, and what is shared."""
-    uses: dict[Real, int] = {}
-    order: list[Real] = []
-    stack = [(r, False) for r in reversed(roots)]
-    while stack:
-        x, done = stack.pop()
-        if done:
-            order.append(x)
-            continue
-        uses[x] = uses.get(x, 0) + 1
-        if uses[x] == 1:
-            stack.append((x, True))
-            stack += [(a, False) for a in reversed(args(x))]
+    order, uses = used(reversed(roots), lambda x: reversed(args(x)))
     whole = set(roots)
     kept = lambda x: x in whole or uses[x] > 1 or x.op in FUNCTIONS
     return [x for x in order if x.op not in ("variable", "number") and kept(x)]
