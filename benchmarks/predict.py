@@ -1,11 +1,11 @@
 """Predictions for many tasks: what theory says about each, and what networks did.
 
     python benchmarks/predict.py [--run DIR] [--train N] [--steps 500] [--beyond 1] [TASK ...]
-    python benchmarks/predict.py --table FILE
+    python benchmarks/predict.py --table FILE [--table FILE ...]
 
 The first form prints JSON, one row per task: the shipped languages, and ten that are in no paper.
 For the first N of the named tasks, networks are trained. With a folder, results are saved, and the
-same command resumes. The second form prints the tables of docs/predict.md from such a JSON file.
+same command resumes. The second form prints the tables of docs/predict.md from such JSON files.
 """
 
 import argparse
@@ -90,24 +90,49 @@ def tables(found: list[dict]) -> str:
 
 
 def trained(found: list[dict]) -> str:
-    """Return the table of networks, and how many agree; "" if none was trained."""
+    """Return the table of networks, one row per network, and how many agree; "" without any."""
     judged = [(row, trial) for row in found for trial in row["trials"]]
     if not judged:
         return ""
     lines = [
-        "| task | network | trained up to | there | up to twice | up to three times | verdict |",
-        "|---|---|---|---|---|---|---|",
+        "| task | network | below the length | at the length | four times the length |",
+        "|---|---|---|---|---|",
     ]
+    networks: dict[tuple[str, str], list[str]] = {}
     for row, trial in judged:
-        of = trial["positions"], trial["length"], tuple(trial["ends"])
-        bins = predict.Trial(*of, np.array(trial["accuracy"])).means()
-        cells = [f"`{row['task']}`", trial["positions"], str(trial["length"])]
-        cells += [f"{mean:.2f}" for mean in bins] + [trial["agrees"]]
-        lines.append(f"| {' | '.join(cells)} |")
-    verdicts = [trial["agrees"] for _, trial in judged]
-    count = {v: verdicts.count(v) for v in ("agree", "disagree", "not judged")}
-    lines += ["", ", ".join(f"{n} {v}" for v, n in count.items()) + "."]
-    return "\n".join(lines)
+        networks.setdefault((row["task"], trial["positions"]), []).append(_trial(trial))
+    for (task, positions), cells in networks.items():
+        lines.append(f"| `{task}` | {positions} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *_counts(judged)])
+
+
+def _trial(trial: dict) -> str:
+    of = trial["positions"], trial["length"], tuple(trial["ends"])
+    own, *_, beyond = predict.Trial(*of, np.array(trial["accuracy"])).means()
+    return f"{trial['length']}: {own:.2f}, then {beyond:.2f}, {trial['agrees']}"
+
+
+def _expects(row: dict, positions: str) -> bool:
+    """Return what `predict.Prediction.expects` does."""
+    found = [row["plain"], row["positional"] if positions == "APE" else None]
+    return any(part is not None and part["program"] is not None for part in found)
+
+
+def _counts(judged: list[tuple[dict, dict]]) -> list[str]:
+    """Return how many verdicts there are of each kind, by what was expected and the length."""
+    where = ("below", "at", "four times")
+    count: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str], int] = {}
+    for row, trial in judged:
+        network = (row["task"], trial["positions"])
+        place = places[network] = places.get(network, -1) + 1
+        at = "right at all lengths" if _expects(row, trial["positions"]) else "wrong beyond"
+        count.setdefault((at, where[place]), []).append(trial["agrees"])
+    lines = ["| expected | trained | agree | disagree | not judged |", "|---|---|---|---|---|"]
+    for (at, place), found in sorted(count.items(), key=lambda c: (c[0][0], where.index(c[0][1]))):
+        cells = [str(found.count(v)) for v in ("agree", "disagree", "not judged")]
+        lines.append(f"| {at} | {place} | {' | '.join(cells)} |")
+    return lines
 
 
 def _cells(row: dict) -> list[str]:
@@ -135,10 +160,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--beyond", type=int, default=1, metavar="TIMES")
     parser.add_argument("--run", type=Path)
-    parser.add_argument("--table", type=Path, metavar="FILE")
+    parser.add_argument("--table", type=Path, action="append", metavar="FILE")
     args = parser.parse_args()
     if args.table is not None:
-        print(tables(json.loads(args.table.read_text())["tasks"]))
+        found = [json.loads(file.read_text())["tasks"] for file in args.table]
+        print(tables([row for rows in found for row in rows]))
         return
     training = predict.Training(steps=args.steps, beyond=args.beyond)
     names = args.names or [*LANGUAGES, *OWN]

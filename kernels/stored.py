@@ -86,7 +86,7 @@ class Stored:
             for across in self._cuts(self.columns[0] + c0, self.columns[0] + c1):
                 above = down[0] // self.tile <= across[0] // self.tile
                 one, two = (down, across) if above else (across, down)
-                values = np.asarray(self.array[slice(*one), slice(*two)])
+                values = self._read(one, two)
                 values = values if above else values.T
                 i, j = self.rows[0], self.columns[0]
                 yield slice(down[0] - i, down[1] - i), slice(across[0] - j, across[1] - j), values
@@ -95,7 +95,7 @@ class Stored:
         """Yield the parts on the diagonal and above it, of a block that is square and symmetric."""
         for down in self._cuts(*self.rows):
             for across in self._cuts(down[0], self.rows[1]):
-                values = np.asarray(self.array[slice(*down), slice(*across)])
+                values = self._read(down, across)
                 i = self.rows[0]
                 yield slice(down[0] - i, down[1] - i), slice(across[0] - i, across[1] - i), values
 
@@ -113,6 +113,25 @@ class Stored:
             if down.start != across.start:
                 found[across] += wide.T @ b[down]
         return found
+
+    def _read(
+        self, rows: tuple[int, int], columns: tuple[int, int]
+    ) -> Float[np.ndarray, "rows columns"]:
+        """Return a part of one tile.
+
+        **Raises:** `ValueError` for a tile that its checksum does not fit, or that is lost.
+        """
+        try:
+            found = np.asarray(self.array[slice(*rows), slice(*columns)])
+            if np.isnan(found).all():  # zarr's fill value; no kernel that is computed is NaN
+                raise FileNotFoundError("it is lost")
+            return found
+        except Exception as error:  # whatever a damaged file makes zarr say
+            i, j = rows[0] // self.tile, columns[0] // self.tile
+            raise ValueError(
+                f"tile ({i}, {j}) of {self.array.store_path} is damaged ({explain(error)}); call "
+                "kernels.gram again with the same arguments, which computes it anew"
+            ) from error
 
     def diagonal(self) -> Float[np.ndarray, " rows"]:
         """Return the diagonal of a block that has the same rows and columns."""
@@ -150,25 +169,28 @@ def computed(
         ) from None
     facts = _facts(network, how, inputs, key, run)
     work = tiles.steps(inputs.tiles)
-    with Folder(path, (HEADER, facts), own=OWN, work=("kernel", "writing"), differs=_differs) as at:
-        done = _done(at.path, work, names, inputs.tile**2 * kind.itemsize)
+    done: set[int] = set()
+    with (
+        Folder(path, (HEADER, facts), own=OWN, work=("kernel", "writing"), differs=_differs) as at,
+        _room(at.path, len(work), done),
+    ):
+        arrays = _arrays(at.path, names, inputs, kind)
+        done |= _done(at.path / DONE, work, arrays)
         left = [k for k in range(len(work)) if k not in done]
-        with _room(at.path, len(work), done):
-            arrays = _arrays(at.path, names, inputs, kind)
-            if left:
-                share = len(left) / len(work)
-                _check_room(at.path, share * len(names) * inputs.total**2 * kind.itemsize / 2)
-                with bar("tiles", len(left), progress) as tick, (at.path / DONE).open("ab") as log:
-                    for k in left:
-                        step = tiles.computed_step(run, key, inputs, work[k], names, kind)
-                        for (down, across), values in step:
-                            for name, value in values.items():
-                                arrays[name][down, across] = value
-                        done.add(k)
-                        log.write(b"%d\n" % k)
-                        log.flush()
-                        os.fsync(log.fileno())
-                        tick.replicate()
+        if left:
+            share = len(left) / len(work)
+            _check_room(at.path, share * len(names) * inputs.total**2 * kind.itemsize / 2)
+            with bar("tiles", len(left), progress) as tick, (at.path / DONE).open("ab") as log:
+                for k in left:
+                    step = tiles.computed_step(run, key, inputs, work[k], names, kind)
+                    for (down, across), values in step:
+                        for name, value in values.items():
+                            arrays[name][down, across] = value
+                    done.add(k)
+                    log.write(b"%d\n" % k)
+                    log.flush()
+                    os.fsync(log.fileno())
+                    tick.replicate()
     return arrays
 
 
@@ -187,6 +209,7 @@ def _facts(network: Any, how: How, inputs: Set, key: Any, run: Block) -> dict[st
         "tile": n,
         "dtype": str(np.dtype(inputs.dtype)),
         "values of the inputs": _content(inputs),
+        "checksums": "crc32c",
         "version of the computation": hashlib.sha256(text.encode()).hexdigest()[:16],
     }
 
@@ -211,23 +234,29 @@ def _content(inputs: Set) -> str:
     return found.hexdigest()[:16]
 
 
-def _done(path: Path, work: list[Step], names: tuple[str, ...], size: int) -> set[int]:
-    """Return the numbers of the steps whose tiles are all there, with `size` bytes each.
+def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
+    """Return the numbers of the steps whose tiles are all there and fit their checksums.
 
-    What the log says beside that is dropped: half a line, or a step whose tile was cut or lost.
+    What the log says beside that is dropped: half a line, or a step whose tile was cut, changed or
+    lost.
     """
-    log = path / DONE
     if not log.exists():
         return set()
 
-    def there(k: int) -> bool:
-        files = [path / name / "c" / str(i) / str(j) for i, j in work[k].places for name in names]
-        return all(file.is_file() and file.stat().st_size == size for file in files)
+    def intact(array: Any, i: int, j: int) -> bool:
+        try:
+            return (log.parent / array.name.strip("/") / "c" / str(i) / str(j)).is_file() and bool(
+                array.blocks[i, j].size
+            )
+        except Exception:  # whatever a damaged file makes zarr say
+            return False
 
     lines = log.read_bytes().rpartition(b"\n")[0].split()
     said = sorted({int(line) for line in lines if line.isdigit() and int(line) < len(work)})
-    done = [k for k in said if there(k)]
-    with writing(path):
+    done = [
+        k for k in said if all(intact(a, *at) for a in arrays.values() for at in work[k].places)
+    ]
+    with writing(log.parent):
         write_atomically(log, "".join(f"{k}\n" for k in done))
     return set(done)
 
@@ -236,6 +265,7 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
     """Open the arrays of a store, made where they are not there yet."""
     try:
         import zarr
+        import zarr.codecs
     except ImportError:
         raise ValueError(
             'a store is written by zarr, which is not installed: pip install "theorykit[store]"'
@@ -245,7 +275,12 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
     try:
         group = zarr.open_group(str(path), mode="a", zarr_format=3)
         make = lambda name: group.create_array(
-            name, shape=shape, chunks=chunks, dtype=dtype, compressors=None, fill_value=np.nan
+            name,
+            shape=shape,
+            chunks=chunks,
+            dtype=dtype,
+            compressors=[zarr.codecs.Crc32cCodec()],
+            fill_value=np.nan,
         )
         return {name: group[name] if name in group else make(name) for name in names}
     except (ValueError, KeyError, TypeError) as error:  # what zarr says of a damaged header

@@ -77,6 +77,18 @@ On = Annotated[
     str | None,
     typer.Option(metavar="CLUSTER", help="dask:ADDRESS, or slurm[:jobs=N,time=...,partition=...]."),
 ]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Keep results in this folder, and resume a run that stopped."),
+]
+JsonFile = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write results here as JSON (- is stdout)."),
+]
+HtmlFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
+]
 Cache = Annotated[bool, typer.Option(help="Keep compiled code, so that the next run is faster.")]
 
 
@@ -94,21 +106,9 @@ def _verify(
     tier: Annotated[
         Tier, typer.Option(help="Which claims to run, by how long they take.")
     ] = Tier.fast,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
-    ] = 0,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write results to this file as JSON (- is stdout)."
-        ),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
-        ),
-    ] = None,
+    seed: Seed = 0,
+    json_file: JsonFile = None,
+    run: RunFolder = None,
     jobs: Jobs = None,
     on: On = None,
     cache: Cache = True,
@@ -149,12 +149,7 @@ def _verify(
 @app.command("list")
 def _list(
     names: Names = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
-        ),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> int:
     """List claims, in the order of their papers."""
     writable(json_file)
@@ -206,9 +201,7 @@ def _report(
     patterns: Annotated[
         list[str] | None, typer.Argument(metavar="[PATTERN]...", help="Ids, with * and ?.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
-    ] = None,
+    html: HtmlFolder = None,
     markdown: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write Markdown here (- is stdout).")
     ] = None,
@@ -226,15 +219,13 @@ def _report(
 
     writable(markdown)
     writable(latex)
-    if html is not None and html.exists() and not html.is_dir():
-        raise ValueError(f"{html} is a file; name a folder for the page.")
+    a_folder(html)
     now = read_run(run)
     old = read_run(against) if against is not None else None
     asked = now, old, patterns or ()
     found = pages.content(*asked)
     if html is not None:
-        html.mkdir(parents=True, exist_ok=True)
-        write_atomically(html / "index.html", pages.html(*asked))
+        write_page(pages.html(*asked), html)
     for file, page in ((markdown, pages.markdown), (latex, pages.latex)):
         if file is not None:
             write_text(page(*asked), file)
@@ -252,15 +243,8 @@ def _experiment(
     size: Annotated[
         Size, typer.Option(help="cpu: minutes on two cores; paper: the size in the paper.")
     ] = Size.cpu,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
-    ] = 0,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
-        ),
-    ] = None,
+    seed: Seed = 0,
+    run: RunFolder = None,
     jobs: Jobs = None,
     on: On = None,
     together: Annotated[
@@ -313,24 +297,14 @@ def _predict(
     train: Annotated[
         bool, typer.Option("--train", help="Train networks, and compare them with the prediction.")
     ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
-    ] = 0,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Keep results in this folder, and resume a run that stopped."
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write index.html into this folder.")
-    ] = None,
+    seed: Seed = 0,
+    run: RunFolder = None,
+    html: HtmlFolder = None,
 ) -> int:
     """Say whether a transformer will learn a task at all lengths, and what that rests on."""
     from theorykit import predict
 
-    if html is not None and html.exists() and not html.is_dir():
-        raise ValueError(f"{html} is a file; name a folder for the page.")
+    a_folder(html)
     err = report.console(stderr=True)
     say = lambda line: err.print(line, markup=False, style="dim")
     made = predict.predict(
@@ -339,8 +313,7 @@ def _predict(
     page = predict.page(made)
     report.console().print(report.terminal_page(page))
     if html is not None:
-        html.mkdir(parents=True, exist_ok=True)
-        write_atomically(html / "index.html", report.html_page(page))
+        write_page(report.html_page(page), html)
     return 0
 
 
@@ -379,12 +352,7 @@ def _audit(
     equivalent: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A TOML file of faults that change nothing.")
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
-        ),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> int:
     """Plant small faults in functions, one at a time; exit 0 if tests or claims notice them all."""
     from theorykit.audit import audit
@@ -446,12 +414,7 @@ def _coverage(
     accept: Annotated[
         bool, typer.Option("--accept", help="Record the current text of each statement.")
     ] = False,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
-        ),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> int:
     """List the statements of a LaTeX draft with their claims; exit 1 if a text has changed."""
     from theorykit.drafts import coverage
@@ -488,12 +451,7 @@ def _export(
             min=1.0, metavar="SECONDS", help="The most time that coqc may take per script."
         ),
     ] = 300.0,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json", metavar="FILE", help="Write them to this file as JSON (- is stdout)."
-        ),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> int:
     """Write proofs as scripts for Rocq; exit 1 if one that should be accepted is refused."""
     from theorykit.export import Row, export_all, summary
@@ -531,9 +489,7 @@ def _bench(
         Path, typer.Option(metavar="DIR", help="The repository's folder of benchmarks.")
     ] = Path("benchmarks"),
     listed: Annotated[bool, typer.Option("--list", help="List them, and run none.")] = False,
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write them to this file as JSON.")
-    ] = None,
+    json_file: JsonFile = None,
 ) -> int:
     """Run benchmarks, and compare them with the last run on this machine."""
     from theorykit.bench import bench, benchmarks
@@ -576,6 +532,18 @@ def writable(file: str | None) -> None:
         raise ValueError(f"{file} is a folder; name a file.")
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise ValueError(f"{file} cannot be written: no writable folder {path.parent}.")
+
+
+def a_folder(path: Path | None) -> None:
+    """Raise before the work is done if a page cannot be written into a folder of that name."""
+    if path is not None and path.exists() and not path.is_dir():
+        raise ValueError(f"{path} is a file; name a folder for the page.")
+
+
+def write_page(page: str, folder: Path) -> None:
+    """Write a page as index.html into a folder, which is made where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "index.html", page)
 
 
 def write_json(content: dict[str, Any], file: str | None) -> None:

@@ -164,7 +164,7 @@ def test_a_kill_costs_nothing(tmp_path):
     assert at == {p: p.stat().st_mtime_ns for p in at}
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "lost", "log"])
+@pytest.mark.parametrize("damage", ["bit", "cut", "empty", "lost", "log"])
 def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
     make = lambda: gram(NET, X, tile=4, store=tmp_path / "k", **FEW)
     before = np.asarray(make().nngp)
@@ -174,6 +174,8 @@ def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
     for file in files:
         if damage == "lost":
             file.unlink()
+        elif damage == "bit":
+            file.write_bytes(_flipped(file.read_bytes(), 37))
         elif damage != "log":
             file.write_bytes(file.read_bytes()[: 20 if damage == "cut" else 0])
     if damage == "log":
@@ -181,6 +183,25 @@ def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
     assert np.array_equal(make().nngp, before)
     assert all(file.stat().st_size == intact.stat().st_size for file in files)
     assert damage == "log" or intact.stat().st_mtime_ns == was
+
+
+def _flipped(content: bytes, at: int) -> bytes:
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize("at", [0, 37, -1, None])
+def test_a_tile_that_changes_after_it_was_opened_is_not_read(tmp_path, at):
+    k = gram(NET, X, tile=4, store=tmp_path / "k", **FEW).nngp
+    file = tmp_path / "k" / "nngp" / "c" / "1" / "2"
+    whole = file.read_bytes()
+    if at is None:
+        file.unlink()
+    else:
+        file.write_bytes(_flipped(whole, at % len(whole)))
+    assert np.isfinite(k[:4, :]).all()
+    for read in (lambda: k[4:8, 8:], lambda: k[8:, 4:8], lambda: k @ np.ones(len(X))):
+        with pytest.raises(ValueError, match=r"tile \(1, 2\) of .*nngp is damaged .*compute"):
+            read()
 
 
 def test_a_store_or_inputs_that_cannot_be_read(tmp_path):
