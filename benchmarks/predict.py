@@ -86,12 +86,12 @@ def tables(found: list[dict]) -> str:
     for row in found:
         lines.append(f"| {' | '.join(_cells(row))} |")
     networks = trained(found)
-    return "\n".join([*lines, "", networks] if networks else lines)
+    return "\n".join([*lines, "", counts(found), "", networks] if networks else lines)
 
 
 def trained(found: list[dict]) -> str:
-    """Return the table of networks, one row per network, and how many agree; "" without any."""
-    judged = [(row, trial) for row in found for trial in row["trials"]]
+    """Return the table of networks, one row per network; "" if none was trained."""
+    judged = _judged(found)
     if not judged:
         return ""
     lines = [
@@ -103,13 +103,13 @@ def trained(found: list[dict]) -> str:
         networks.setdefault((row["task"], trial["positions"]), []).append(_trial(trial))
     for (task, positions), cells in networks.items():
         lines.append(f"| `{task}` | {positions} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *_counts(judged)])
+    return "\n".join(lines)
 
 
 def _trial(trial: dict) -> str:
     of = trial["positions"], trial["length"], tuple(trial["ends"])
     own, *_, beyond = predict.Trial(*of, np.array(trial["accuracy"])).means()
-    return f"{trial['length']}: {own:.2f}, then {beyond:.2f}, {trial['agrees']}"
+    return f"{trial['length']}: {own.value:.2f}, {beyond:.2f}, {trial['agrees']}"
 
 
 def _expects(row: dict, positions: str) -> bool:
@@ -118,21 +118,25 @@ def _expects(row: dict, positions: str) -> bool:
     return any(part is not None and part["program"] is not None for part in found)
 
 
-def _counts(judged: list[tuple[dict, dict]]) -> list[str]:
-    """Return how many verdicts there are of each kind, by what was expected and the length."""
+def _judged(found: list[dict]) -> list[tuple[dict, dict]]:
+    return [(row, trial) for row in found for trial in row["trials"]]
+
+
+def counts(found: list[dict]) -> str:
+    """Return a table of how many verdicts there are of each kind, by expectation and length."""
     where = ("below", "at", "four times")
     count: dict[tuple[str, str], list[str]] = {}
     places: dict[tuple[str, str], int] = {}
-    for row, trial in judged:
+    for row, trial in _judged(found):
         network = (row["task"], trial["positions"])
         place = places[network] = places.get(network, -1) + 1
         at = "right at all lengths" if _expects(row, trial["positions"]) else "wrong beyond"
         count.setdefault((at, where[place]), []).append(trial["agrees"])
     lines = ["| expected | trained | agree | disagree | not judged |", "|---|---|---|---|---|"]
-    for (at, place), found in sorted(count.items(), key=lambda c: (c[0][0], where.index(c[0][1]))):
-        cells = [str(found.count(v)) for v in ("agree", "disagree", "not judged")]
+    for (at, place), said in sorted(count.items(), key=lambda c: (c[0][0], where.index(c[0][1]))):
+        cells = [str(said.count(v)) for v in ("agree", "disagree", "not judged")]
         lines.append(f"| {at} | {place} | {' | '.join(cells)} |")
-    return lines
+    return "\n".join(lines)
 
 
 def _cells(row: dict) -> list[str]:
