@@ -1,0 +1,174 @@
+"""A page of verdicts for each paper: its statements in the paper's order, and what became of them.
+
+Statements, places, what falls and what follows are the claims'. What a run found of them is in
+`docs/data/verdicts.json`, which this command takes from a folder of `theorykit verify --run RUN`:
+
+    python docs/_ext/verdicts.py RUN
+
+The site's pages in `docs/referee` get their text when they are read.
+"""
+
+import functools
+import itertools
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from theorykit import papers
+from theorykit.claims import Claim, in_order, installed
+from theorykit.results import Falls, Result, Verdict
+from theorykit.runs import Run, read_run
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+RECORD = HERE.parent / "data" / "verdicts.json"
+PAGES = "referee/"
+
+LONGEST = 240
+"""Witnesses with more characters than this are not on the page."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claim of a paper beside what the recorded run found of it.
+
+    **Fields:** `claim`; `found`, the record's entry, None without one of this statement; `repairs`.
+    """
+
+    claim: Claim
+    found: dict[str, Any] | None
+    repairs: list["Statement"] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        """What links to it end in."""
+        return re.sub(r"[^a-z0-9]+", "-", self.claim.id.lower())
+
+    @property
+    def verdict(self) -> str:
+        """The run's verdict; the one that the claim expects where it was not run."""
+        return self.found["verdict"] if self.found else self.claim.expect.value
+
+    @property
+    def grade(self) -> str:
+        """The evidence, and how much is proved."""
+        if self.found is None:
+            return f"as recorded; {self.claim.tier} tier"
+        proved = self.found["proved"]
+        return f"{self.found['evidence']}, proved {proved}" if proved else self.found["evidence"]
+
+    @property
+    def fell(self) -> bool:
+        """Whether it was refuted."""
+        return self.verdict == Verdict.refuted
+
+
+def recorded(result: Result) -> dict[str, Any]:
+    """Return what the record keeps of a result."""
+    outcome = result.outcome
+    proof = outcome.certificate if result.verdict == Verdict.holds else None
+    witness = outcome.witness
+    return dict(
+        statement=result.statement,
+        verdict=result.verdict.value,
+        evidence=str(outcome.evidence or ""),
+        proved=proof.scope.proved() if proof else "",
+        found=result.found,
+        note=result.note,
+        witness=witness.code if witness and len(witness.code) <= LONGEST else "",
+    )
+
+
+def record(run: Run) -> dict[str, Any]:
+    """Return what the pages show of a run."""
+    claims = {result.id: recorded(result) for result in run.results}
+    return dict(header=run.header, machines=run.machines, claims=claims)
+
+
+@functools.cache
+def read() -> dict[str, Any]:
+    """Return the record of the repository."""
+    return json.loads(RECORD.read_text())
+
+
+def statements(paper: str) -> list[Statement]:
+    """Return a paper's statements in its order, each with its repairs."""
+    found = {}
+    for claim in sorted((c for c in installed() if c.paper == paper), key=in_order):
+        known = read()["claims"].get(claim.id)
+        is_same = known is not None and known["statement"] == claim.statement
+        found[claim.id] = Statement(claim, known if is_same else None)
+    for one in found.values():
+        if one.claim.repairs in found:
+            found[one.claim.repairs].repairs.append(one)
+    return [one for one in found.values() if one.claim.repairs not in found]
+
+
+def sections(of: list[Statement]) -> Iterator[tuple[str, list[Statement]]]:
+    """Yield the parts of a paper, each with its statements."""
+    for title, part in itertools.groupby(of, _section):
+        yield title, list(part)
+
+
+def _section(statement: Statement) -> str:
+    _, kind, letter, numbers, _ = in_order(statement.claim)
+    if kind == 0:
+        return f"Section {numbers[0]}"
+    if kind == 2:
+        return f"Appendix {letter}"
+    return "Numbered through the paper" if kind == 1 else "Figures, tables and equations"
+
+
+def plain(text: str) -> str:
+    """Return text that Markdown shows as it is."""
+    return re.sub(r"([|*_<\[\]$`])", r"\\\1", " ".join(text.split()))
+
+
+def page(paper: papers.Paper) -> str:
+    """Return a paper's page."""
+    of = statements(paper.id)
+    every = [*of, *(r for one in of for r in one.repairs)]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= dict(plain=plain)
+    return environment.get_template("verdicts.md.jinja").render(
+        paper=paper,
+        count=len(every),
+        verdicts=Counter(one.verdict for one in every),
+        kinds=[
+            (kind, [one for one in of if one.fell and one.claim.falls == kind]) for kind in Falls
+        ],
+        sections=list(sections(of)),
+        record=read(),
+    )
+
+
+def fill(app: "Sphinx", name: str, source: list[str]) -> None:
+    """Put the page of a paper behind its front matter."""
+    if name.startswith(PAGES):
+        (paper,) = (p for p in papers.known() if p.id == name.removeprefix(PAGES))
+        source[0] += page(paper)
+
+
+def setup(app: "Sphinx") -> dict[str, bool]:
+    """Register the hook."""
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True}
+
+
+if __name__ == "__main__":
+    RECORD.write_text(json.dumps(record(read_run(sys.argv[1])), indent=0) + "\n")
