@@ -2,7 +2,7 @@
 
     python benchmarks/measured.py
 
-`docs/data/measured` keeps the JSON that each benchmark printed when it was last run to be published:
+`docs/data/measured` keeps the JSON of each benchmark's last run that was published:
 
     python benchmarks/gram.py > docs/data/measured/gram.json
 

@@ -23,7 +23,7 @@ import jinja2
 
 from theorykit import papers
 from theorykit.claims import Claim, in_order, installed
-from theorykit.results import Falls, Result, Verdict
+from theorykit.results import Evidence, Falls, Result, Verdict
 from theorykit.runs import Run, read_run
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 RECORD = HERE.parent / "data" / "verdicts.json"
-PAGES = "referee/"
+PAGES, MARK = "referee/", re.compile(r"<!-- evidence: [^>]*-->")
 
 LONGEST = 240
 """Witnesses with more characters than this are not on the page."""
@@ -157,11 +157,22 @@ def page(paper: papers.Paper) -> str:
     )
 
 
+def evidence() -> str:
+    """Return a table of the claims that hold, by what the verdict rests on."""
+    found = [one for one in read()["claims"].values() if one["verdict"] == Verdict.holds]
+    grades = Counter((Evidence[one["evidence"]], one["proved"]) for one in found)
+    lines = ["| evidence | claims |", "|---|---|"]
+    for (grade, proved), count in sorted(grades.items(), reverse=True):
+        lines.append(f"| {grade}{', proved ' + proved if proved else ''} | {count} |")
+    return "\n".join(lines)
+
+
 def fill(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Put the page of a paper behind its front matter."""
+    """Put the page of a paper behind its front matter, and the table of evidence at its mark."""
     if name.startswith(PAGES):
         (paper,) = (p for p in papers.known() if p.id == name.removeprefix(PAGES))
         source[0] += page(paper)
+    source[0] = MARK.sub(lambda found: evidence(), source[0])
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
