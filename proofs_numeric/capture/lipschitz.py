@@ -197,7 +197,7 @@ def draws_for_all_entries_repaired():
 
 
 def magnified(normed):
-    """Return the measure: d Sigma_12 after attention per d of every entry of Sigma' = I.
+    """Return the measure: the change of Sigma_12 per change of all entries of Sigma' = I.
 
     With or without a layer norm. Sigma' + e 1 1' has the factor I + e 1 1' / 2 + O(e^2).
     """
