@@ -300,9 +300,9 @@ def sign():
     statement=r"\alpha_{2,s,\{V_1\},\{V_1\},p_i,p_j} = [j - i \equiv s \bmod \Delta]",
 )
 def sign_repaired():
-    """With the shift on the key's side, as built, the product is that of eq.
+    """With the shift on the key's side, as built, the product agrees with eq. (30).
 
-    (30). Members are Delta and s. Control: as in eqs. (15) and (17).
+    Members are Delta and s. Control: as in eqs. (15) and (17).
     """
 
     def product(sign):
