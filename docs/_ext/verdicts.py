@@ -23,7 +23,7 @@ import jinja2
 
 from theorykit import papers
 from theorykit.claims import Claim, in_order, installed
-from theorykit.results import Evidence, Falls, Result, Verdict
+from theorykit.results import Evidence, Falls, Result, Scope, Verdict
 from theorykit.runs import Run, read_run
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class Statement:
         """The evidence, and how much is proved."""
         if self.found is None:
             return f"as recorded; {self.claim.tier} tier"
-        proved = self.found["proved"]
-        return f"{self.found['evidence']}, proved {proved}" if proved else self.found["evidence"]
+        return _graded(self.found["evidence"], self.found["proved"])
 
     @property
     def fell(self) -> bool:
@@ -72,11 +71,18 @@ class Statement:
         return self.verdict == Verdict.refuted
 
 
+def _graded(evidence: str, proved: str) -> str:
+    return f"{evidence}, proved {proved}" if proved else evidence
+
+
 def recorded(result: Result) -> dict[str, Any]:
     """Return what the record keeps of a result."""
     outcome = result.outcome
     proof = outcome.certificate if result.verdict == Verdict.holds else None
-    witness = outcome.witness
+    witness = outcome.witness.code if outcome.witness else ""
+    is_shown = len(witness) <= LONGEST and not witness.startswith(
+        "#"
+    )  # which only repeats the note
     return dict(
         statement=result.statement,
         verdict=result.verdict.value,
@@ -84,14 +90,15 @@ def recorded(result: Result) -> dict[str, Any]:
         proved=proof.scope.proved() if proof else "",
         found=result.found,
         note=result.note,
-        witness=witness.code if witness and len(witness.code) <= LONGEST else "",
+        witness=witness if is_shown else "",
     )
 
 
-def record(run: Run) -> dict[str, Any]:
-    """Return what the pages show of a run."""
-    claims = {result.id: recorded(result) for result in run.results}
-    return dict(header=run.header, machines=run.machines, claims=claims)
+def record(run: Run) -> str:
+    """Return what the pages show of a run as JSON, one line for each claim."""
+    about = json.dumps(dict(header=run.header, machines=run.machines))
+    claims = (f"{json.dumps(r.id)}: {json.dumps(recorded(r))}" for r in run.results)
+    return f'{about[:-1]}, "claims": {{\n' + ",\n".join(claims) + "\n}}\n"
 
 
 @functools.cache
@@ -148,7 +155,7 @@ def page(paper: papers.Paper) -> str:
     return environment.get_template("verdicts.md.jinja").render(
         paper=paper,
         count=len(every),
-        verdicts=Counter(one.verdict for one in every),
+        verdicts=_counted(Counter(one.verdict for one in every)),
         kinds=[
             (kind, [one for one in of if one.fell and one.claim.falls == kind]) for kind in Falls
         ],
@@ -160,11 +167,18 @@ def page(paper: papers.Paper) -> str:
 def evidence() -> str:
     """Return a table of the claims that hold, by what the verdict rests on."""
     found = [one for one in read()["claims"].values() if one["verdict"] == Verdict.holds]
-    grades = Counter((Evidence[one["evidence"]], one["proved"]) for one in found)
+    grades = Counter((one["evidence"], one["proved"]) for one in found)
+    proofs = ["", *(scope.proved() for scope in (Scope.part, Scope.sizes, Scope.whole))]
     lines = ["| evidence | claims |", "|---|---|"]
-    for (grade, proved), count in sorted(grades.items(), reverse=True):
-        lines.append(f"| {grade}{', proved ' + proved if proved else ''} | {count} |")
+    for grade, proved in itertools.product(reversed(Evidence), reversed(proofs)):
+        if count := grades[grade.name, proved]:
+            lines.append(f"| {_graded(grade.name, proved)} | {count} |")
     return "\n".join(lines)
+
+
+def _counted(verdicts: Counter[str]) -> str:
+    said = {"holds": "hold", "refuted": "are refuted", "inconclusive": "are undecided"}
+    return ", ".join(f"{verdicts[v]} {said.get(v, v)}" for v in Verdict if verdicts[v])
 
 
 def fill(app: "Sphinx", name: str, source: list[str]) -> None:
@@ -182,4 +196,4 @@ def setup(app: "Sphinx") -> dict[str, bool]:
 
 
 if __name__ == "__main__":
-    RECORD.write_text(json.dumps(record(read_run(sys.argv[1])), indent=0) + "\n")
+    RECORD.write_text(record(read_run(sys.argv[1])))
