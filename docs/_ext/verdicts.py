@@ -136,8 +136,10 @@ def _section(statement: Statement) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
-    return re.sub(r"([|*_<\[\]$`])", r"\\\1", " ".join(text.split()))
+    """Return text that Markdown shows as it is, with what stands between backticks as code."""
+    parts = " ".join(text.split()).split("`")
+    shown = (p if i % 2 else re.sub(r"([|*_<\[\]$])", r"\\\1", p) for i, p in enumerate(parts))
+    return "`".join(shown)
 
 
 def page(paper: papers.Paper) -> str:
