@@ -1,15 +1,20 @@
 """The page of what was measured, docs/measured.md, made from what the benchmarks printed.
 
-    python benchmarks/measured.py
+    python benchmarks/measured.py [--again [NAME ...]]
 
 `docs/data/measured` keeps the JSON of each benchmark's last run that was published:
 
     python benchmarks/gram.py > docs/data/measured/gram.json
 
-The page is `benchmarks/measured.md.jinja`, which takes every figure from there.
+The page is `benchmarks/measured.md.jinja`, which takes every figure from there. `--again` first
+runs the commands of all results once more, or of those named: an hour on an idle machine.
 """
 
+import argparse
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,15 +36,12 @@ def number(value: float) -> str:
     return f"{rounded:.3g}" if abs(rounded) >= 1e-4 or not rounded else f"{rounded:.0e}"
 
 
-def spread(found: Mapping[str, float], digits: int = 2) -> str:
+def spread(found: Mapping[str, float]) -> str:
     """Return the median, with the smallest and the largest in brackets."""
-    median, least, most = (_short(found[name], digits) for name in ("median", "min", "max"))
+    values = [found[name] for name in ("median", "min", "max")]
+    plain = min(values) >= 0.1 and max(values) < 100
+    median, least, most = (f"{v:.2f}" if plain else number(v) for v in values)
     return median if least == most else f"{median} ({least} to {most})"
-
-
-def _short(value: float, digits: int) -> str:
-    fixed = f"{value:.{digits}f}"
-    return number(value) if abs(value) >= 100 or float(fixed) == 0 else fixed
 
 
 def seconds(value: float) -> str:
@@ -88,7 +90,23 @@ def page(folder: Path = PUBLISHED) -> str:
     return template.render(published, machines=machines(published))
 
 
+def again(file: Path) -> None:
+    """Run the command of a result once more, and keep what it prints."""
+    command = shlex.split(json.loads(file.read_text())["run"]["command"])
+    print(shlex.join(command), file=sys.stderr)
+    run = [sys.executable, *command[1:]]
+    done = subprocess.run(run, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    json.loads(done.stdout)
+    file.write_text(done.stdout)
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--again", nargs="*", metavar="NAME", help="run benchmarks first")
+    at = parser.parse_args()
+    if at.again is not None:
+        for name in at.again or sorted(file.stem for file in PUBLISHED.glob("*.json")):
+            again(PUBLISHED / f"{name}.json")
     PAGE.write_text(page())
 
 

@@ -2,9 +2,9 @@
 
     python benchmarks/report.py [RUN] [--rounds 5]
 
-Without a run folder, the claims `capture.E1.*` are run first. Each round is a process of its own:
-`seconds` are for the whole command, imports included, `cpu_seconds` its processor time, `page_mb`
-the size of the page.
+RUN is the folder that `make evidence` leaves, if there is one; otherwise the claims `capture.E1.*`
+are run first. Each round is a process of its own: `seconds` are for the whole command, imports
+included, `cpu_seconds` its processor time, `page_mb` the size of the page.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from _timing import report, spread
 from theorykit.runs import read_run
 
 COMMAND = [sys.executable, "-m", "theorykit.cli"]
+EVIDENCE = Path(__file__).parents[1] / "build" / "verify"
 
 
 def page(run: Path, folder: Path) -> tuple[float, float]:
@@ -37,8 +38,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     at = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        run, html = at.run or Path(folder, "run"), Path(folder, "page")
-        if at.run is None:
+        run, html = at.run or EVIDENCE, Path(folder, "page")
+        if at.run is None and not run.exists():
+            run = Path(folder, "run")
             verify = [*COMMAND, "verify", "capture.E1.*", "--run", str(run)]
             subprocess.run(verify, check=True, stdout=subprocess.DEVNULL)
         found = [page(run, html) for _ in range(at.rounds + 1)][1:]
