@@ -184,16 +184,23 @@ def _counted(verdicts: Counter[str]) -> str:
 
 
 def fill(app: "Sphinx", name: str, source: list[str]) -> None:
-    """Put the page of a paper behind its front matter, and the table of evidence at its mark."""
+    """Replace what a paper's file says by its page, and the mark of the evidence by its table."""
     if name.startswith(PAGES):
         (paper,) = (p for p in papers.known() if p.id == name.removeprefix(PAGES))
-        source[0] += page(paper)
+        front = source[0].split("---\n", 2)[1]
+        source[0] = f"---\n{front}---\n\n{page(paper)}"
     source[0] = MARK.sub(lambda found: evidence(), source[0])
 
 
+def _is_made(name: str) -> bool:
+    return name.startswith(PAGES) or name == "certify"
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("source-read", fill)
+    # What the pages are made of is not in their files, so they are read in every build.
+    app.connect("env-get-outdated", lambda app, env, *_: [n for n in env.found_docs if _is_made(n)])
     return {"parallel_read_safe": True}
 
 
