@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PUBLISHED, PAGE = ROOT / "docs" / "data" / "measured", ROOT / "docs" / "measured.md"
 
 IDLE = 0.5
-"""A benchmark that began beside more load than this ran beside other work."""
+"""Something else ran beside or just before a benchmark that began with more load than this."""
 
 
 def number(value: float) -> str:
@@ -58,7 +58,7 @@ def how(found: Mapping[str, Any]) -> str:
         load = "not recorded"
     else:
         begun = run["load"][0]
-        load = f"{begun:.1f}" + (", beside other work" if begun > IDLE else "")
+        load = f"{begun:.1f}" + (", not idle" if begun > IDLE else "")
     return f"`{run['command']}` | {run['date']} | {load}"
 
 
@@ -85,7 +85,8 @@ def page(folder: Path = PUBLISHED) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= dict(number=number, spread=spread, seconds=seconds, how=how)
+    environment.filters |= dict(count="{:,}".format, number=number, spread=spread)
+    environment.filters |= dict(seconds=seconds, how=how)
     template = environment.get_template("measured.md.jinja")
     return template.render(published, machines=machines(published))
 

@@ -60,7 +60,7 @@ def test_other_work_is_said(other):
     unknown = other("certify", lambda found: found["run"].update(load=None))
     row = lambda page: next(line for line in page.splitlines() if "certify.py" in line)
     assert row(calm).endswith("| 0.1 |")
-    assert row(busy).endswith("| 7.0, beside other work |")
+    assert row(busy).endswith("| 7.0, not idle |")
     assert row(unknown).endswith("| not recorded |")
 
 
