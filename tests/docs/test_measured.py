@@ -84,5 +84,5 @@ def test_numbers_have_three_digits(measured):
     assert measured.spread({"median": 1.0, "min": 1.0, "max": 1.0}) == "1.00"
     assert measured.spread({"median": 1.05, "min": 1.0, "max": 1.26}) == "1.05 (1.00 to 1.26)"
     assert (
-        measured.spread({"median": 0.003, "min": 0.0002, "max": 0.012}) == "0.003 (0.0002 to 0.01)"
+        measured.spread({"median": 0.003, "min": 0.0002, "max": 0.012}) == "0.003 (0.0002 to 0.012)"
     )
