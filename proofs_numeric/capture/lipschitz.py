@@ -229,7 +229,7 @@ LAYER = dict(at=(8, 16, 32), at_most=0.0, replicates=8, batch=1)
     expect="refuted",
     falls="proof",
     consequence="Appendix E takes M = O(1) from LayerNorm and leaves the norm itself out of the "
-    "recursion; with it the constant grows like T. Without it M is bounded all the same.",
+    "recursion; with it the constant grows like T. Without it M is still bounded.",
 )
 def layer_norm_step():
     """Attention and a layer norm magnify a perturbation of Sigma' by a factor independent of T.

@@ -35,7 +35,7 @@ def agree_then_differ(N, allowed):
     r"\text{ suffices, at } \tau = 0 \text{ too}",
     expect="refuted",
     falls="wording",
-    consequence="tau has to be at least 1, or tau + 1 to stand for it; Theorem 4.1 keeps its "
+    consequence="tau must be at least 1, or be replaced by tau + 1; Theorem 4.1 keeps its "
     "exponents, since a 0-local transformer is 1-local too.",
 )
 def bound():
