@@ -1,12 +1,19 @@
 """Timing on a noisy machine: alternate the contestants and compare within a run."""
 
 import json
+import os
 import platform
+import shlex
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
+
+BEGUN = os.getloadavg()[0]
+"""How many processes wanted a core in the minute before this one began."""
 
 
 def alternate(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
@@ -29,9 +36,16 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def report(name: str, **results: Any) -> None:
-    """Print one JSON object with the results and the machine."""
-    import theorykit
+    """Print one JSON object: the results, the versions, and under "run" how they were obtained.
 
+    The load is the mean number of processes that wanted a core in the last minute, before the
+    benchmark began and at its end, when it counts itself.
+    """
+    import theorykit
+    from theorykit.runs import machine
+
+    command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    load = [round(value, 2) for value in (BEGUN, os.getloadavg()[0])]
     print(
         json.dumps(
             {
@@ -40,6 +54,7 @@ def report(name: str, **results: Any) -> None:
                 "jax": jax.__version__,
                 "device": str(jax.devices()[0]),
                 "machine": platform.machine(),
+                "run": {"command": command, **machine(), "load": load},
                 **results,
             },
             indent=2,

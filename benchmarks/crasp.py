@@ -90,6 +90,8 @@ def main() -> None:
     args = parser.parse_args()
     report(
         "crasp",
+        strings=args.strings,
+        length=args.length,
         evaluate=evaluation(args.strings, args.length, args.interpreted, args.rounds),
         compile_check=compile_check(args.longest),
         refute=refuting(args.programs),

@@ -5,7 +5,7 @@
 `simulate_soft` on a string over four symbols with slowly changing shares, tau = 2, for a function
 with five values; `first` is the first call, including compilation, `seconds` the second. `hard`:
 seconds of `simulate_hard` on strings of 10,000 symbols, the mean over random pairs of transformers.
-`memory`: the largest resident set of the process.
+`peak_gib`: the largest resident set of the process.
 """
 
 import argparse
@@ -77,7 +77,9 @@ def main() -> None:
         "simulation",
         soft=soft(args.length, args.sizes, args.candidates),
         hard=hard(args.pairs),
-        memory=f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB",
+        length=args.length,
+        candidates=args.candidates,
+        peak_gib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     )
 
 

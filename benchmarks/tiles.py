@@ -8,12 +8,11 @@ from them by conjugate gradients. `peak_mib` is the most memory that the process
 the libraries included, and `base_mib` what it held before. `exponent` is the least-squares slope of
 the logarithms, with the least and the largest slope between neighbours in brackets; `grown_mib` is
 `peak_mib` less `base_mib`. 20,000 inputs are a matrix of 1.6 GB of float32; it is to run in 2 GiB
-(`fits`). `load` is how many processes wanted a core in the last minute, at the start and the end.
+(`fits`).
 """
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -84,7 +83,7 @@ def main() -> None:
     if at.alone:
         print(json.dumps(one(at)))
         return
-    rows, load = [], [os.getloadavg()[0]]
+    rows = []
     for n in at.inputs:
         with tempfile.TemporaryDirectory(dir=at.folder) as folder:
             options = [f"--{name}={getattr(at, name)}" for name in ("tokens", "features", "draws")]
@@ -96,9 +95,8 @@ def main() -> None:
     names = ("gram_seconds", "solve_seconds", "peak_mib", "grown_mib", "disk_mib")
     fits = {row["inputs"]: row["peak_mib"] < LIMIT for row in rows}
     found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
-    load.append(os.getloadavg()[0])
-    options = dict(draws=at.draws, ridge=at.ridge)
-    report("tiles", exponent=found, fits=fits, rows=rows, load=load, **options)
+    options = dict(tokens=at.tokens, features=at.features, draws=at.draws, ridge=at.ridge)
+    report("tiles", exponent=found, fits=fits, rows=rows, **options)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@
 """
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -205,7 +204,7 @@ def main() -> None:
     at = parser.parse_args()
     chosen = PARTS if at.part == "all" else {at.part: PARTS[at.part]}
     found = {name: part(at) for name, part in chosen.items()}
-    report("train", options=vars(at), cores=os.cpu_count(), load=os.getloadavg()[0], **found)
+    report("train", options=vars(at), **found)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "docstrings",
     "paper_table",
+    "verdicts",
 ]
 exclude_patterns = ["_ext"]
 

@@ -17,6 +17,9 @@ from theorykit.common.spelling import nearest
 SPREAD = ("median", "min", "max")
 """What a benchmark says of a number that it measured several times."""
 
+RUN = "run"
+"""Where a benchmark says when, where and beside which load it ran."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -140,7 +143,8 @@ def _measures(found: Any, where: str = "") -> Iterator[tuple[str, tuple[float, f
             yield where, (float(median), float(least), float(most))
         case Mapping():
             for name, value in found.items():
-                yield from _measures(value, f"{where}.{name}" if where else name)
+                if name != RUN:
+                    yield from _measures(value, f"{where}.{name}" if where else name)
         case list():
             for i, value in enumerate(found):
                 yield from _measures(value, f"{where}[{i}]")
@@ -149,11 +153,11 @@ def _measures(found: Any, where: str = "") -> Iterator[tuple[str, tuple[float, f
 
 
 def _settings(found: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what was set: whole numbers and text, but for the versions."""
+    """Yield what was set: whole numbers and text, but for the versions and the circumstances."""
     match found:
         case Mapping():
             for name, value in found.items():
-                if name not in ("theorykit", "jax", *SPREAD):
+                if name not in ("theorykit", "jax", RUN, *SPREAD):
                     yield from _settings(value, f"{where}.{name}")
         case list():
             for i, value in enumerate(found):

@@ -22,10 +22,11 @@ BEGIN, END = "<!-- papers: docs/_ext/paper_table.py writes this table -->", "<!-
 
 
 def pages(paper: str) -> list[str]:
-    """Return the pages on a paper, by their names without `.md`, those of the top first."""
+    """Return a paper's pages, by name without `.md`: its verdicts, the guides, the notebooks."""
     named = re.compile(rf"\A---\n(?:(?!---$).*\n)*?paper: {paper}\n", re.MULTILINE)
     found = [f.relative_to(DOCS) for f in DOCS.rglob("*.md") if named.match(f.read_text())]
-    return [f.with_suffix("").as_posix() for f in sorted(found, key=lambda f: (len(f.parts), f))]
+    found.sort(key=lambda f: (f.parts[0] != "referee", len(f.parts), f))
+    return [f.with_suffix("").as_posix() for f in found]
 
 
 def table(link: Callable[[str], str]) -> str:

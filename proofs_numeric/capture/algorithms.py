@@ -39,7 +39,7 @@ def ambiguous(V, T):
 
 
 def copied(x):
-    """Return what a program copies: the token after the first place that equals the last."""
+    """Return what a copying program outputs: the token after the first copy of the last one."""
     first = (x == x[:, -1:]).argmax(1)
     return x[np.arange(len(x)), first + 1]
 
@@ -51,9 +51,9 @@ def copied(x):
     r"\text{ at all other } i,\ i_K \in \{0, \dots, T/2 - 1\}",
 )
 def induction():
-    """The trigger is at one place of the first half and at the end; the target follows the first.
+    """The trigger is once in the first half and at the end; the target follows the first one.
 
-    Control: random triggers not replaced, which puts a third one somewhere.
+    Control: random triggers are not replaced, so there is a third one somewhere.
     """
     return construction(
         build=lambda case: batch(lambda key: InductionHead(case[0]).sample(key, case[1])),

@@ -217,7 +217,7 @@ def fcn_cost():
     statement=r"\mathrm{FLOPs}_{\mathrm{FCN}} = O(T d) + O(L): \text{ exponent of } L",
 )
 def fcn_depth():
-    """Depth adds operations in proportion, on three numbers for any T.
+    """The cost is proportional to the depth: a layer acts on three numbers, for any T.
 
     Control: a factor log L more.
     """

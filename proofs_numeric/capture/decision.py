@@ -38,10 +38,10 @@ def decision(value):
 def triangle():
     """The final error stays below half the spacing unless one of the two parts is too large.
 
-    On any finite probability space, so with 1 - delta/2 and 1 - 2 exp(-c Delta^2 N / P) for the two
-    terms the printed bound follows. The printed probabilities are over X only; the second one also
-    needs the Monte-Carlo draws, so the space here is the product. Control: noise up to a third of
-    the spacing in place of a sixth.
+    This holds on any finite probability space, so the printed bound follows with the two terms 1 -
+    delta/2 and 1 - 2 exp(-c Delta^2 N / P). The printed probabilities are over X only; the second
+    one also needs the Monte-Carlo draws, so the space here is the product. Control: noise up to a
+    third of the spacing in place of a sixth.
     """
     sure = lambda allowed: (
         lambda w, e, noise: (
@@ -102,7 +102,7 @@ def of_errors(follows, allowed, control):
 
 
 def accurate(value, allowed=Fraction(1, 3)):
-    """Return whether what `value` makes of an output 7 with two errors is within a third of 7."""
+    """Return whether `value`, given an output 7 with two errors, is within a third of 7."""
     return lambda e, noise: abs(value(7 + e + noise) - 7) < allowed
 
 
@@ -139,7 +139,10 @@ def printed_implementation():
     mathematics=True,
 )
 def repaired_implementation():
-    """The output nearest to it is. Control: noise up to a third in place of a sixth."""
+    """The output nearest to the predictor is a delta-implementation.
+
+    Control: noise up to a third in place of a sixth.
+    """
     third = lambda e, noise: max(abs(e), abs(noise)) < Fraction(1, 3)
     return of_errors(accurate(decision), allowed=small, control=dict(allowed=third))
 

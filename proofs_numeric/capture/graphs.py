@@ -189,8 +189,8 @@ def edges_printed():
     The witness is for this constant; `.bound` shows that no other constant works: there are fewer
     than alpha T / 2 edges, and the degree alpha at which a giant component appears is a constant.
     Section 6 draws graphs there, then counts edges at the threshold of connectivity, where the
-    degree is log T: read so, the count is right (`.connected`). Footnote 1 (SPP is solved in O(T))
-    is about the former. Control: T^1.5 log T.
+    degree is log T: read that way, the count is right (`.connected`). Footnote 1 (SPP is solved in
+    O(T)) is about the former. Control: T^1.5 log T.
     """
     order = lambda T, power: T**power * jnp.log(T)
     first = mean_edges(SMALLEST, giant) / 2

@@ -104,11 +104,11 @@ def covariance_limit():
 def nngp_step():
     """The covariance after a finite attention layer tends to E[A Sigma' A'] as 1/width.
 
-    Value weights are integrated out as in eq. (5), which leaves the mean over heads of
-    A (z'z'/D) A'. Given z', queries and keys are Gaussian with covariance z'z'/D in each of d_k
-    directions, and are drawn as such. Even attention, whose mean is exact, takes out most of the
-    noise. The limit is the quadrature oracle's; about -0.85 is seen at these widths. Control: the
-    limit of even attention.
+    Value weights are integrated out as in eq. (5), which leaves the mean over heads of A (z'z'/D)
+    A'. Given z', queries and keys are Gaussian with covariance z'z'/D in each of d_k directions,
+    and are drawn as such. Uniform attention, whose mean is known exactly, serves as a control
+    variate. The limit is from the quadrature oracle; at these widths the exponent is about -0.85.
+    Control: the limit of uniform attention.
     """
     S = SIGMA.reshape(2, 2, 2, 2)
     limit = oracle.attention_step(S, S, order=30)[0][1, 0, 1, 1]

@@ -197,7 +197,7 @@ def draws_for_all_entries_repaired():
 
 
 def magnified(normed):
-    """Return the measure: d Sigma_12 after attention per d of every entry of Sigma' = I.
+    """Return the measure: the change of Sigma_12 per change of all entries of Sigma' = I.
 
     With or without a layer norm. Sigma' + e 1 1' has the factor I + e 1 1' / 2 + O(e^2).
     """
@@ -229,7 +229,7 @@ LAYER = dict(at=(8, 16, 32), at_most=0.0, replicates=8, batch=1)
     expect="refuted",
     falls="proof",
     consequence="Appendix E takes M = O(1) from LayerNorm and leaves the norm itself out of the "
-    "recursion; with it the constant grows like T. Without it M is bounded all the same.",
+    "recursion; with it the constant grows like T. Without it M is still bounded.",
 )
 def layer_norm_step():
     """Attention and a layer norm magnify a perturbation of Sigma' by a factor independent of T.

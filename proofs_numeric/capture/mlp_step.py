@@ -191,8 +191,8 @@ def with_diagonal(R, S):
     r"\Sigma \text{ only}",
     expect="refuted",
     falls="wording",
-    consequence="An off-diagonal entry needs itself and two diagonal ones; the step "
-    "is elementwise all the same and costs T^2 operations.",
+    consequence="An off-diagonal entry needs itself and two diagonal ones; the step is still "
+    "elementwise and costs T^2 operations.",
 )
 def only_the_diagonal():
     """Two covariances with the same diagonal have the same image under the MLP.

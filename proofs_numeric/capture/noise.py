@@ -199,7 +199,7 @@ def printed_footnote():
     r"\ \Rightarrow\ |f^{\mathrm{MC}} - f| = O(1)",
 )
 def repaired_footnote():
-    """A factor of P does. Control: sqrt(P), as printed."""
+    """A factor of P in the number of draws makes up for them. Control: sqrt(P), as printed."""
     return scaled(2.0, other=1.5)
 
 

@@ -159,7 +159,7 @@ def conditional_mean():
 def printed_identity():
     """The whitened conditional covariance is I x I - H x H, whitening and H both as printed.
 
-    False from T = 2 on, twice over; each mistake alone is refuted below. At T = 1 it is true.
+    False for T >= 2, for two reasons; each mistake alone is refuted below. At T = 1 it is true.
     """
     return identity(
         lhs=printed_whitening,
@@ -453,7 +453,7 @@ def joint_factor():
     assumptions=[r"\Sigma' \succeq 0"],
 )
 def shipped_factor():
-    """The factor that the kernels draw with is one, for covariances of any rank.
+    """The kernels draw with a factor of the covariance, whatever its rank.
 
     Control: the factor is symmetric.
     """

@@ -138,9 +138,8 @@ def at_even_weights(entries):
 def printed_summands():
     """Each summand of the Hessian sum is of order 1 / T^2.
 
-    Not even where attention is spread evenly: a summand on the diagonal of a block is
-    A_k (1 - 2 A_k) times the distance of a value from the mean, of order 1 / T. Control: what
-    T^(-3/2) would give.
+    False even where attention is uniform: a summand on the diagonal of a block is A_k (1 - 2 A_k)
+    times the distance of a value from the mean, of order 1 / T. Control: what T^(-3/2) would give.
     """
     return rate(
         measure=at_even_weights(jnp.max),

@@ -8,7 +8,7 @@ from theorykit.subjects import limit
 
 
 def drawn(seed, depth=2, heads=2, d=3, context=7):
-    """Return a transformer with random parameters of few bits, that subtracts the largest logit."""
+    """Return a transformer with random parameters of few bits; it subtracts the largest logit."""
     rng = np.random.default_rng(seed)
     some = lambda *shape: rng.integers(-2, 3, shape) / 2
     head = lambda: limit.Head(some(2, d), some(2, d), some(d, d), limit.Local(tuple(some(3))))

@@ -12,7 +12,7 @@ from theorykit.subjects import crasp
 def long_words(language, count, size):
     """Return `count` random words of the language of length up to `size`, and as many mutations.
 
-    Near: two symbols exchanged or one replaced, tried again where that is in the language too.
+    A mutation exchanges two symbols or replaces one, and is drawn again if it is in the language.
     """
     lengths = np.resize(language.lengths(1, size), count)
     keys = jax.random.split(jax.random.key(0), count)

@@ -1,10 +1,10 @@
 """Theorem 12 (19), Corollary 13 (20), appendix B.3: the bits that Alice must send.
 
-As printed the theorem fails, in two ways that its proof passes over. Averages of averages have
-denominators of order exp(N), so that exact sums need more than O(log N) bits; and logits that are
-rounded after the product of two activations tell apart unboundedly many keys. Where the values
-that are attended to are integers over a common denominator and keys take boundedly many values, as
-in all compiled programs, the protocol and its bits are as claimed.
+As printed, the theorem fails, in two ways that its proof overlooks. Averages of averages have
+denominators of order exp(N), so exact sums need more than O(log N) bits. And logits that are
+rounded after the product of two activations distinguish unboundedly many keys. If the attended
+values are integers over a common denominator and keys take boundedly many values, as in all
+compiled programs, the protocol and its number of bits are as claimed.
 """
 
 import itertools
@@ -108,9 +108,9 @@ def communication():
     statement=r"\#\{y_{2N}^{(2)}: x_{1 \dots N}\} \ge 2^{\pi(N) - \pi(N / 2)}",
 )
 def activations():
-    """The Limit Transformer of the counterexample, run exactly: all those activations differ.
+    """The Limit Transformer of the counterexample, in exact arithmetic: all activations differ.
 
-    It is PERIODIC and LOCAL and uses no positions. Control: one string more than that differ.
+    It is PERIODIC and LOCAL and uses no positions. Control: one more string.
     """
 
     def build(N):
@@ -140,7 +140,7 @@ def activations():
 def precision():
     """The number of bits of the denominator of the second layer's average is linear in N.
 
-    Attention weights have O(log N) bits, but their sums with values of other denominators do not.
+    Attention weights have O(log N) bits, but sums of values with other denominators do not.
     Control: half that exponent.
     """
 
@@ -160,9 +160,9 @@ def precision():
 
 
 def walks(M):
-    """Return Alice's and Bob's shares: she has $ 1^M and M / 2 pairs 10 or 01, he 2 M ones.
+    """Return the shares: Alice has $ 1^M and M / 2 pairs 10 or 01, Bob has 2 M ones.
 
-    **Returns:** for every pair its two possible shares (high, low), and Bob's shares.
+    **Returns:** the two possible shares (high, low) of each pair, and Bob's shares.
     """
     pairs = []
     for k in range(M // 2):
@@ -174,9 +174,10 @@ def walks(M):
 
 
 def free_pairs(M):
-    """Return pairs that Bob's activations tell apart, each at a query that no other pair touches.
+    """Return pairs that Bob's activations distinguish, each at a query that no other pair affects.
 
-    A query u sees a share as large if u times it is 3/4 or more, where halves round up to 1.
+    For a query u, a share is large if u times the share is at least 3/4, where halves round up to
+    1.
     """
     pairs, bob = walks(M)
     chosen: list[int] = []
@@ -209,12 +210,13 @@ def free_pairs(M):
     mathematics=True,
 )
 def thresholds():
-    """Nor is it a matter of exact sums: rounded logits alone make N / 20 bits necessary.
+    """Exact sums are not the only obstacle: rounded logits alone make N / 20 bits necessary.
 
     Layer 1 writes the share u_j of 1; layer 2 has the logit u_i u_j, rounded to halves, and its
     output is 1 over the total weight. So Bob learns how many of Alice's shares pass 3 / (4 u_i),
-    for many u_i. Each pair 10 or 01 of hers is one bit at a threshold of its own. Measured: such
-    pairs. `limit.12.communication.thresholds.activations` runs it. Control: half the exponent.
+    for many u_i. Each of her pairs 10 or 01 is one bit with its own threshold. Measured: the number
+    of such pairs. `limit.12.communication.thresholds.activations` runs it. Control: half the
+    exponent.
     """
     return rate(
         measure=lambda N: float(len(free_pairs(int(N)))),
@@ -231,9 +233,9 @@ def thresholds():
     r"|y_i - y_i'| \ge N^{-4} \text{ somewhere}",
 )
 def thresholds_run():
-    """The Limit Transformer of that counterexample, run exactly: 2^m halves, all told apart.
+    """The Limit Transformer of that counterexample, in exact arithmetic, separates 2^m halves.
 
-    And by a margin that O(log N) bits show. Control: by a margin of 1 / N.
+    The margin is visible with O(log N) bits. Control: a margin of 1 / N.
     """
 
     def build(M):
@@ -319,7 +321,7 @@ def told_apart(index):
     mathematics=True,
 )
 def clusters():
-    """The printed index of a position tells the far end apart and lumps the near one together.
+    """The printed index of a position separates the far end and merges the near one.
 
     Control: no index at all.
     """
@@ -337,7 +339,7 @@ def clusters():
     mathematics=True,
 )
 def clusters_repaired():
-    """With min and tau it is right. Control: with tau - 1."""
+    """With min and tau, the index of a position is right. Control: with tau - 1."""
     return exhaustive(
         predicate=told_apart(lambda N, tau, j: min(N - j, tau)),
         universe=INDICES,
@@ -386,9 +388,9 @@ most = lambda N, sent: sent * (2 * int(math.log2(2 * N)) + 1)
 def communication_compiled():
     """For compiled programs, Bob's activations equal the direct ones, and bits grow as log N.
 
-    Keys are constant there and values are 0 or 1: as many integers are sent whatever N and the
-    string are, each of them at most 2 N. Four strings of each length. Control: each integer takes
-    log2 (2 N) bits.
+    There keys are constant and values are 0 or 1, so the number of integers sent does not depend on
+    N or the string, and each is at most 2 N. Four strings of each length. Control: each integer
+    takes log2 (2 N) bits.
     """
     bob = lambda found: all(equal for *_, equal in found)
     few = lambda found: len({sent for _, _, sent, _ in found}) == 1
@@ -409,11 +411,11 @@ def communication_compiled():
     r"needs}",
 )
 def copying():
-    """Messages of compiled programs are shorter than N bits, so that none of them copies.
+    """Messages of compiled programs are shorter than N bits, so no such program copies.
 
-    Two halves over two symbols are equal in 2^N ways that Bob has to tell apart. M is what
-    `limit.12.communication.repaired` counts, N = 2^13. For Limit Transformers that are not compiled
-    programs the corollary rests on Theorem 12, which fails. Control: N = 8.
+    Two equal halves over two symbols can be chosen in 2^N ways, which Bob has to distinguish. M is
+    what `limit.12.communication.repaired` counts, N = 2^13. For Limit Transformers that are not
+    compiled programs the corollary rests on Theorem 12, which fails. Control: N = 8.
     """
 
     def build(name):

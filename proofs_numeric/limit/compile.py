@@ -71,9 +71,9 @@ OPERATIONS = {
     r"P \text{ of one operation each}",
 )
 def operations():
-    """Programs that stand on one operation each, on all strings up to length 6.
+    """Programs that rest on one operation each, on all strings up to length 6.
 
-    Not one is constant. Control: a and b exchanged, or a residue or a constant.
+    None is constant. Control: a and b exchanged, or a residue or a constant.
     """
 
     def build(name, change=lambda text: text):
@@ -153,7 +153,7 @@ VARYING = [2, 3, 4, 5, 10, 12, 15, 16, 18, 19]
     statement=r"P \text{ accepts } w \iff T_\infty \text{ accepts } w,\ |w| \le 5",
 )
 def random_programs():
-    """So do 10 random programs, none of them constant.
+    """10 random programs, none of them constant, also compile to equivalent transformers.
 
     Control: the transformer of a program without its last line.
     """
@@ -180,7 +180,10 @@ def random_programs():
     tier="slow",
 )
 def many_programs():
-    """So do 500 random programs. Control: another seed's program."""
+    """500 random programs also compile to equivalent transformers.
+
+    Control: another seed's program.
+    """
 
     def other(seed):
         draw = lambda s: crasp.random_program(np.random.default_rng(s), "ab", 8)
@@ -227,7 +230,7 @@ def nope():
     statement=r"T_\infty(\$w)_{i, d_k} = P_k(i) \text{ or } C_k(i) / (i + 1)",
 )
 def simulates():
-    """Every operation of a program is in its dimension at every position, as truth or as share.
+    """Each operation has a dimension that holds its value, a truth or share, at each position.
 
     Positions of w count from 1 and `$` is position 0. Control: C / i.
     """
@@ -338,7 +341,7 @@ def index_repaired():
     "what is counted anew each time repairs it, and the theorem stands.",
 )
 def sos():
-    """A negation is true at `$` again, and counting then counts it.
+    """A negation is true at `$` again, and a later count includes it.
 
     Members are Boolean operations over symbols, all false at `$`, by the interpreter. Control: any
     operation is false there, constants too.
@@ -358,7 +361,7 @@ def sos():
     r"\frac{\#[j \le i]\, \neg P(j)}{i + 1}",
 )
 def sos_repaired():
-    """Every counted Boolean is masked at `$`, so compiled countings of negations are right.
+    """Every counted Boolean is masked at `$`, so compiled counts of negations are right.
 
     Members are words up to length 5. Control: with `$` counted too.
     """
@@ -426,7 +429,7 @@ def branches(text):
     statement=r"P\,?\,V_1 : V_2 = f(-P, V_1) + f(P, V_2)",
 )
 def conditional_repaired():
-    """With the branches exchanged, as compiled, it takes the right one on words up to length 5.
+    """With the branches exchanged, as compiled, the gate is right on words up to length 5.
 
     Both counts are within [0, 1]. Control: as printed.
     """
@@ -452,7 +455,7 @@ def conditional_repaired():
     "subtraction; a gate scaled with a bound on the count, known beforehand, repairs it.",
 )
 def count_range():
-    """The gate of the conditional is for V in [0, 1]; sums and differences of counts leave it.
+    """The gate assumes V in [0, 1]; sums and differences of counts leave that interval.
 
     Members are counts by operations of Definition 8, the values those of the interpreter on bbb,
     aaa and aba. Control: below 1/2.
@@ -510,7 +513,7 @@ def count_range_repaired():
 def comparison():
     """A Heaviside unit with values 0 and 1 gives 1/2 or 1 in this formula.
 
-    It is written for a sign, -1 or 1. Members are x_1 and x_2. Control: of x_1 - x_2.
+    The formula is meant for a sign, -1 or 1. Members are x_1 and x_2. Control: of x_1 - x_2.
     """
     value = lambda v: Fraction(step(v) + 1, 2)
     return exhaustive(
@@ -559,12 +562,12 @@ def printed_local(P, d):
     statement=r"P(i - \ell) \iff c_i \ge \tfrac12",
     expect="refuted",
     falls="proof",
-    consequence="Near the start, where position i - l does not exist, the count comes out wrong; "
-    "asking also whether i > l repairs it.",
+    consequence="Near the start, where position i - l does not exist, the count is wrong; a "
+    "further test of i > l repairs it.",
     mathematics=True,
 )
 def local():
-    """Where position i - l does not exist, attention is uniform and may pass 1/2 all the same.
+    """Where position i - l does not exist, attention is uniform and may still exceed 1/2.
 
     With l = 2, position 1 and P true there, c = 1/2. Members are truth values of P and l. Control:
     c > 1/2.
@@ -585,7 +588,7 @@ def local():
     statement=r"P(i - \ell) \iff c_i \ge \tfrac12 \land \tfrac{\ell + 2}{i + 1} \le 1",
 )
 def local_repaired():
-    """Asking also whether i > l, by the share 1 / (i + 1) of `$`, makes it right.
+    """A further test of i > l, by the share 1 / (i + 1) of `$`, makes it right.
 
     As compiled, for l up to 3, on words up to length 5. Control: as printed.
     """

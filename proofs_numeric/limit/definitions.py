@@ -38,7 +38,7 @@ UNDEFINED = "all weights round to zero"
 
 
 def by_definition(t, string, offset, key=True):
-    """Return the outputs as eqs. (1) to (4) and (6) say them, in fractions, one number at a time.
+    """Return the outputs by eqs. (1) to (4) and (6), in fractions, one number at a time.
 
     Without `key`, eq. (2) as printed: y_i on both sides.
     """
@@ -338,11 +338,11 @@ def limit_transformer():
     "the counts.",
 )
 def order():
-    """Definition 3 as printed puts no bound on what Definition 8's counting with psi can see.
+    """Definition 3 as printed does not bound what Definition 8's counting with psi can see.
 
-    It asks f(i, j) = 0 for j > i + tau, and counting looks at psi(i, j) for j <= i only: then
-    psi = 1 is "local". Members are tau and i; counted is by the program, on a^i. Control: not even
-    the difference is bounded by i - 1.
+    It asks f(i, j) = 0 for j > i + tau, and counting looks at psi(i, j) for j <= i only: then psi =
+    1 is "local". Members are tau and i; counted is by the program, on a^i. Control: not even the
+    difference is bounded by i - 1.
     """
     return exhaustive(
         predicate=lambda m: counted("j <= i", m[1]) <= m[0] + 1,
@@ -433,7 +433,7 @@ def parameters():
     r"\text{ specify all positional parameters}",
 )
 def parameters_repaired():
-    """With p_Delta and phi(1, 1 + tau) they specify all. Control: as printed."""
+    """With p_Delta and phi(1, 1 + tau) they determine all of them. Control: as printed."""
     return construction(
         build=specify(0, 1), has=bool, cases=SPECIFIED, control=dict(build=specify(-1, 0))
     )

@@ -41,7 +41,7 @@ def induction_head(phi, thresholds=False):
 def induction_error(phi, thresholds=False):
     """Return the measure: the largest error of the last prediction, over strings of a length.
 
-    On the average two thirds of the bigrams after a come early and the others late.
+    On average, two thirds of the bigrams after a come early and the others late.
     """
     t = induction_head(phi, thresholds)
 
@@ -75,7 +75,7 @@ SIZES = (64, 128, 256)
     "with a threshold after the first layer, the error is O(1/n) as it says.",
 )
 def induction_printed():
-    """With a phi of 1 the error does not vanish: late positions see half of the symbol before.
+    """With phi = 1 the error does not vanish: late positions see half of the symbol before.
 
     exp(log n) = n on one position competes with up to n - 1 others with weight 1 each, so bigrams
     do not count equally. Control: O(1/n^2).
@@ -90,7 +90,7 @@ def induction_printed():
     r"O(1/n)",
 )
 def induction_repaired():
-    """With phi = 2 it vanishes, at this rate. Control: with phi = 1."""
+    """With phi = 2 the error vanishes, at this rate. Control: with phi = 1."""
     return rate(
         measure=induction_error(2.0),
         at=SIZES,

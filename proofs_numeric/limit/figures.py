@@ -25,7 +25,7 @@ def setting(key):
 def last_bin(plan, at, learned):
     """Return the accuracy in the last bin, of each seed with at least `learned` in the first.
 
-    The paper also takes the runs that succeeded; here those that almost did are included.
+    The paper also selects the runs that succeeded; here runs that almost succeeded are included.
     """
     from theorykit.experiments import limit
 
@@ -50,7 +50,7 @@ PARITY = beyond("algorithmic_plan", "parity", "APE", seeds=8, learned=0.9)
 
 
 def gain(plan, name):
-    """Return the measure: accuracy in the last bin with positions, less that without, per seed."""
+    """Return the measure: accuracy in the last bin with positions minus that without, per seed."""
     measures = [beyond(plan, name, positions, seeds=8) for positions in ("APE", "NoPE")]
 
     def measure(key, progress):
@@ -69,7 +69,7 @@ def gain(plan, name):
     tier="slow",
 )
 def algorithmic():
-    """Binary majority, trained to length 50 without positions, is right at three times that.
+    """Binary majority, trained to length 50 without positions, is right at three times the length.
 
     This is the task of the figure that takes minutes; at least 0.9 of the examples are right.
     Control: parity.
@@ -138,7 +138,7 @@ def tomita4():
 
 
 def log_errors(name, widths):
-    """Return the measure: log of the first width's error at length 150, less the second's."""
+    """Return the measure: the log of the first width's error at length 150 minus the second's."""
 
     def measure(key, progress):
         from theorykit.experiments import limit
@@ -159,9 +159,9 @@ def log_errors(name, widths):
     tier="slow",
 )
 def local_fit():
-    """Products fitted to the predecessor at 50 positions have a smaller error at 150 if wide.
+    """Wide products, fitted to the predecessor at 50 positions, have a smaller error at 150.
 
-    By a factor of e^2 and more, after 2,000 steps of the paper's 15,000. Control: a periodic
+    The factor is at least e^2, after 2,000 of the paper's 15,000 steps. Control: a periodic
     function.
     """
     return experiment(
@@ -179,7 +179,7 @@ def local_fit():
     tier="slow",
 )
 def periodic_fit():
-    """Products fitted to a periodic function have a smaller error at 150 if narrow.
+    """Narrow products, fitted to a periodic function, have a smaller error at 150.
 
     Control: the predecessor.
     """
@@ -212,7 +212,7 @@ def invariant(rows):
 
 
 def without_far_pairs(rows):
-    """Return the same for the pairs next to each other only."""
+    """Return the same for neighbouring pairs only."""
     return all(rows[i][i] == rows[i + 1][i + 1] for i in range(len(rows) - 1))
 
 
@@ -243,7 +243,7 @@ def offset_variance():
 def trained_heads():
     """The head that learned binary majority has an offset variance below 0.5.
 
-    The paper's Figure 7 has all but one head of five networks in that range. Control: if it
+    In the paper's Figure 7, all but one head of five networks are in that range. Control: if it
     were 0.6.
     """
 

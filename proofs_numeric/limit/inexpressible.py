@@ -57,7 +57,7 @@ def varies(found):
     statement=r"b^*(ab^*ab^*)^* \notin \text{C-RASP}[\text{periodic}, \text{local}]",
 )
 def parity():
-    """Every one of 150 random programs errs on some (b^s a b^(s-1))^n, and the refuter says which.
+    """Each of 150 random programs errs on some (b^s a b^(s-1))^n, which the refuter finds.
 
     That no program exists rests on the proof. Control: two symbols are always enough.
     """
@@ -81,7 +81,7 @@ def parity_many():
     statement=r"(aa)^* \notin \text{C-RASP}[\emptyset]",
 )
 def aa_star():
-    """Every one of 300 random programs without positions errs on some a^n.
+    """Each of 300 random programs without positions errs on some a^n.
 
     That no program exists rests on the proof. Control: the empty string is always enough.
     """
@@ -96,10 +96,10 @@ def aa_star():
     statement=r"\Sigma^* b e^* \notin \text{C-RASP}[\text{periodic}, \text{local}]",
 )
 def be_star():
-    """Every one of 100 random programs errs on h(u)^n h(be) or h(u)^n h(ae) for some u and n.
+    """Each of 100 random programs errs on h(u)^n h(be) or h(u)^n h(ae) for some u and n.
 
-    The paper cites a theorem for its language L_bb; `crasp.refute` has a direct argument. That
-    no program exists rests on it. Control: two symbols are always enough.
+    The paper cites a theorem for its language L_bb; `crasp.refute` has a direct argument. That no
+    program exists rests on it. Control: two symbols are always enough.
     """
     return construction(**inexpressible("be*", 100))
 
@@ -147,7 +147,7 @@ def reduction():
     statement=r"\exists n: P(a^m) = P(a^n) \text{ for all } m \ge n",
 )
 def eventually_constant():
-    """The computed threshold is exact: constant from there on, and another verdict just before.
+    """The computed threshold is exact: verdicts are constant from there on, and differ just before.
 
     100 random programs without positions over one symbol, checked on 40 more strings. Control: one
     less.

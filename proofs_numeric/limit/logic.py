@@ -61,7 +61,7 @@ PLACES = [(n, i) for n in range(1, 7) for i in range(1, n + 1)]
 def fst():
     """The printed formula for the first position holds everywhere: the sum is 2 i.
 
-    Members are n and i. Control: with a false part for the true one.
+    Members are n and i. Control: with a false part in place of the true one.
     """
     first = lambda n, i, extra: majority(n, lambda j: j <= i, lambda j: extra) == (i == 1)
     return exhaustive(

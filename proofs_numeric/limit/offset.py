@@ -124,11 +124,11 @@ def largest_error(n, lengths, exchanged, marked=False):
     "proposition's two halves.",
 )
 def offset_printed():
-    """With `$` parked as printed, T_n errs at lengths up to n / 2 already.
+    """With `$` parked as printed, T_n already errs at lengths up to n / 2.
 
-    Its first head answers late queries, with keys that late positions have wrong. Small means
-    below 1/4, at n = 12 (and 20 and 10 for the logits, as in the proof's sums). Control: at
-    length n.
+    Its first head answers late queries, with keys that are wrong at late positions. Small means
+    below 1/4, at n = 12 (and 20 and 10 for the logits, as in the proof's sums). Control: at length
+    n.
     """
     return construction(
         build=lambda n: largest_error(n, (n // 2,), False),
@@ -144,7 +144,7 @@ def offset_printed():
     statement=r"|T_n(x, o) - f(x)| \text{ small for } |x| \le n / 2,\ \text{not for } |x| = n",
 )
 def offset_repaired():
-    """With the two conditions exchanged it is right up to n / 2 and wrong at n; n = 10 to 14.
+    """With the conditions exchanged, T_n is right up to n / 2 and wrong at n, for n = 10 to 14.
 
     Control: right at n.
     """

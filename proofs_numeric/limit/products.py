@@ -16,7 +16,7 @@ from theorykit.subjects import crasp, limit
 def sheared(t, seed, values=True):
     """Return a transformer with the same products: an invertible map of the residual stream.
 
-    Its determinant is 1, so that the inverse has integers too. Without `values`, V stays.
+    Its determinant is 1, so the inverse also has integer entries. Without `values`, V stays.
     """
     rng = np.random.default_rng(seed)
     d = t.width
@@ -125,15 +125,16 @@ SIZES = [
     statement=r"|\{\alpha\}| + |\{\beta\}| \text{ does not depend on } d",
     expect="refuted",
     falls="wording",
-    consequence="Of the products of positions, symbols and outputs, such as those displayed, it is "
-    "true; those with columns of B and rows of A, which belong to the parameterisation, grow with "
-    "d, until appendix F.4.1 leaves out the units that are zero.",
+    consequence="It is true of the products of positions, symbols and outputs, such as those "
+    "displayed; those with columns of B and rows of A, which belong to the "
+    "parameterisation, grow with d, until appendix F.4.1 leaves out the units that "
+    "are zero.",
     mathematics=True,
 )
 def number():
-    """The columns of B_l and the rows of A_l are among the vectors: there are L d of each.
+    """The vectors include the columns of B_l and the rows of A_l, L d of each.
 
-    Members are L, H, N, |Sigma| and d. Control: does not depend on N.
+    Members are L, H, N, |Sigma| and d. Control: it does not depend on N.
     """
     return exhaustive(
         predicate=depends(True, "d"), universe=SIZES, control=dict(predicate=depends(True, "N"))
@@ -147,7 +148,7 @@ def number():
     r"\text{ does not depend on } d",
 )
 def number_repaired():
-    """Without the vectors of MLPs it does not. Control: nor on N."""
+    """Without the vectors of MLPs, the number does not depend on d. Control: nor on N."""
     return exhaustive(
         predicate=depends(False, "d"), universe=SIZES, control=dict(predicate=depends(False, "N"))
     )
@@ -191,7 +192,7 @@ def remark_printed():
     r"E_\sigma^T V_{1,h''}^T V_{2,h'}^T K_{3,h}^T Q_{3,h} V_{1,g} E_\tau",
 )
 def remark_repaired():
-    """With layer 3's K and Q it is Definition 43's. Control: with layer 2's."""
+    """With layer 3's K and Q, the product is that of Definition 43. Control: with layer 2's."""
     return exhaustive(predicate=remark(3), universe=range(10), control=dict(predicate=remark(2)))
 
 
@@ -278,7 +279,7 @@ ASYMMETRIC[0, 0], ASYMMETRIC[2, 8] = 0, 1  # the third position as key, `$` as q
 
 
 def member(case):
-    """Return a transformer, and whether Definition 46 has it in Theta_n."""
+    """Return a transformer, and whether it is in Theta_n by Definition 46."""
     kind, what = case
     if kind == "product":
         t = with_product(*what)
@@ -306,9 +307,9 @@ MEMBERS = [
 def hypothesis_class():
     """The membership test agrees with the definition, product by product.
 
-    Of the translations of Lemma 47, the naive ones, which break it for periodic encodings alone,
-    and transformers where one product alpha, with two positions or with one, as key, as query or
-    through a value matrix, is all that breaks it. Control: by the products beta alone.
+    Tried on the translations of Lemma 47; on the naive ones, which break it for periodic encodings
+    only; and on transformers in which a single product alpha breaks it: with two positions or with
+    one, as key, as query or through a value matrix. Control: by the products beta alone.
     """
 
     def build(case, alphas=True):
@@ -407,11 +408,11 @@ def by_distance(member):
     mathematics=True,
 )
 def periodic_repaired():
-    """Away from the end it holds: with k different p_i, for some Delta >= 1 and c, Delta + c <= k.
+    """Away from the end it holds: with k different p_i, Delta + c <= k for some Delta >= 1 and c.
 
     All translation-invariant sequences of 12 encodings whose products are not all equal: of unit
-    vectors, with A the identity or a cyclic shift; and of two unit vectors that a first and a last
-    encoding may be special beside. Periods are 2, 3 and 4. Control: c = 0.
+    vectors, with A the identity or a cyclic shift; and of two unit vectors, with a first and a last
+    encoding that may differ. Periods are 2, 3 and 4. Control: c = 0.
     """
 
     def holds(more):
@@ -437,7 +438,7 @@ def periodic_repaired():
 
 
 def product_bits(L, seed, p=2):
-    """Return the fractional bits of v^T (V ... V)^T K^T Q (V ... V) w with L matrices a side."""
+    """Return the fractional bits of v^T (V ... V)^T K^T Q (V ... V) w with L matrices per side."""
     t = drawn(seed, depth=L, heads=1)
     rng = np.random.default_rng(seed)
     some = lambda *shape: rng.integers(-7, 8, shape) / 2**p
@@ -454,7 +455,10 @@ def product_bits(L, seed, p=2):
     repairs="limit.49.precision.bound",
 )
 def precision():
-    """With 2 L value matrices, K, Q and two vectors. Control: (3 + 2 L) p."""
+    """A product of 2 L value matrices, K, Q and two vectors has (4 + 2 L) p bits.
+
+    Control: (3 + 2 L) p.
+    """
     cases = [(L, seed) for L in (1, 2, 3) for seed in range(20)]
     within = lambda factors: lambda case: product_bits(*case) <= factors(case[0]) * 2
     return exhaustive(

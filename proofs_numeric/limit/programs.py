@@ -110,9 +110,9 @@ def counts(lines):
     statement=r"\#[j < i]\, P(j) = \#[j \le i]\, P(j) - (P(i)\,?\,1 : 0)",
 )
 def strict_mask():
-    """The strict mask is sugar: it and the printed program count what comes before.
+    """The strict mask is sugar: as in the printed program, only earlier positions count.
 
-    Of both, on all words up to length 7. Control: nothing subtracted.
+    Both are compared on all words up to length 7. Control: nothing subtracted.
     """
     strict = counts("C(i) := #[j < i] Q_a(j)")
     printed = counts("I(i) := Q_a(i) ? 1 : 0\nD(i) := #[j <= i] Q_a(j)\nC(i) := D(i) - I(i)")
@@ -145,7 +145,7 @@ def is_balanced(w):
     mathematics=True,
 )
 def majority_printed():
-    """The listing counts Q_1(i), at i and not at j: read so, the last symbol decides.
+    """The listing counts Q_1(i), at i instead of j. Read that way, the last symbol decides.
 
     Definition 8 has no such operation, and the parser refuses it. Control: with > for >=.
     """
@@ -183,7 +183,7 @@ def majority():
     consequence="The sentence belongs to another section; the program is right.",
 )
 def dyck_printed():
-    """The section defines Dyck-1 by MAJORITY's sentence. The program accepts another language.
+    """The section describes Dyck-1 by MAJORITY's sentence; the program accepts another language.
 
     Control: the same with more.
     """
@@ -226,11 +226,12 @@ L(i)   := Ga(i) and Gb(i) and Gabc(i)
     statement=r"G_b(i) := C_b(i) = C_b(i),\ G_{abc}(i) := C_a(i) = C_b(i)",
     expect="refuted",
     falls="reading",
-    consequence="As far as the listing can be read, it compares a count with itself and leaves out "
-    "the c; with C_B for C_b and the second equality it is the program that the theorem needs.",
+    consequence="As far as the listing can be read, it compares a count with itself and leaves "
+    "out the c; with C_B in place of C_b and the second equality, it is the program "
+    "that the theorem needs.",
 )
 def anbncn_printed():
-    """The listing as it can be read at hand accepts ab. Control: as many a as b."""
+    """The listing, as far as it can be read, accepts ab. Control: as many a as b."""
     right = lambda w: w == "".join(c * (len(w) // 3) for c in "abc")
     same = lambda w: w.count("a") == w.count("b")
     return construction(
@@ -360,7 +361,7 @@ def is_most_frequent(w):
 
 
 def has_prediction(w):
-    """Whether the last symbol occurred before, so that eq. (10) is no 0 / 0."""
+    """Whether the last symbol occurred before, so that eq. (10) is not 0 / 0."""
     return len(w) > 1 and w[-1] in w[:-1]
 
 
@@ -397,7 +398,7 @@ def argmax_printed():
     r"C_{\sigma a}(i) \ge C_{\sigma b}(i) \land C_{\sigma a}(i) \ge C_{\sigma c}(i)",
 )
 def argmax():
-    """With a case for every current symbol it tests where eq. (10) is maximal, up to length 8.
+    """With a case for each current symbol, it tests where eq. (10) is largest, up to length 8.
 
     Control: the last symbol left out.
     """
@@ -500,7 +501,7 @@ def next_b():
     r"(\Sigma^* bb \Sigma^* \cap \Sigma^* b)",
 )
 def next_b_repaired():
-    """With the words that end with bb it does. Control: as printed."""
+    """With the words that end with bb, the program names b after bb. Control: as printed."""
     return exhaustive(
         predicate=accepts_as("[ab]*ab[ab]*a|[ab]*bb[ab]*b|[ab]*bb"),
         universe=words("ab", *range(1, 8)),

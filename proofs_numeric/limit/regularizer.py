@@ -35,7 +35,7 @@ def parameter_bits(arrays):
 
 
 def by_items(t, first=euclidean):
-    """Return R(T) as Definition 5 says it, item by item."""
+    """Return R(T) by Definition 5, item by item."""
     layers, heads = t.layers, [h for l in t.layers for h in l.heads]
     p_1, KQ = t.positions[0], [h.K.T @ h.Q for h in heads]
     return (
@@ -51,7 +51,7 @@ def by_items(t, first=euclidean):
 
 
 def by_items_infinity(t, squared=True):
-    """Return R_inf(T) as Definition 50 says it, item by item; its period is the least one."""
+    """Return R_inf(T) by Definition 50, item by item; the period is the least one."""
     period = next(
         k for k in range(1, 13)
         if all((t.encodings(24)[i] == t.encodings(24)[i + k]).all() for i in range(24 - k))
@@ -171,7 +171,7 @@ def least_period(p):
     mathematics=True,
 )
 def period():
-    """Of a sequence that is not constant, no multiple of anything else but the period fits.
+    """A sequence that is not constant is fitted only by multiples of the period.
 
     So the supremum is infinite; here shifts up to 12 are looked at. Control: without the 1.
     """
@@ -190,7 +190,7 @@ def period():
     statement=r"\Delta = \min\{\Delta \ge 1: p_i \equiv p_{i + \Delta}\}",
 )
 def period_repaired():
-    """A Limit Transformer's period is the least shift that fits: it divides all others.
+    """The period of a Limit Transformer is the least shift that fits, and divides all others.
 
     Control: the first shift that fails.
     """
@@ -253,7 +253,7 @@ def initialisation():
     mathematics=True,
 )
 def diagonal():
-    """The bound for i = j, for widths up to 200; at d = 1 the two are equal.
+    """The bound for i = j holds for widths up to 200; at d = 1 it is an equality.
 
     Control: less than 1/d + 1/d^2.
     """

@@ -59,8 +59,8 @@ def up_to(most=10):
 def tomita3():
     """Tomita 3 in words is the language without substrings 0 1^(2n+1) 0^(2m+1) 1, "i.e.".
 
-    It is not: the substrings need a 0 before and a 1 behind the two runs, which are not there at
-    the ends of a word, as in 10. Control: the runs in the other order.
+    It is not: the substrings need a 0 before and a 1 after the two runs, and there is none at the
+    ends of a word, as in 10. Control: the runs in the other order.
     """
     same = lambda pattern: lambda word: odd_runs_apart(word) == (not re.search(pattern, word))
     return exhaustive(
@@ -77,7 +77,7 @@ def tomita3():
     r"\text{no } 0 1^{2n+1} 0^{2m+1} 1 \text{ substring of } 0 w 1",
 )
 def tomita3_repaired():
-    """With a 0 put before the word and a 1 behind it, it is, and is the language as shipped.
+    """With a 0 before the word and a 1 after it, it is, and it is the language as shipped.
 
     Control: as printed.
     """
@@ -174,9 +174,9 @@ class Tried(NamedTuple):
 
 
 def every_word(program, language=None):
-    """Hold a program against an automaton on all words up to length 12.
+    """Compare a program with an automaton on all words up to length 12.
 
-    Over more than two symbols up to the longest length to which there are two million words.
+    With more than two symbols, the limit is the longest length with at most two million words.
     """
     language, made = language or of(program), crasp.load(program)
     symbols = len(language.alphabet)
@@ -185,7 +185,7 @@ def every_word(program, language=None):
 
 
 def long_words(program, language=None):
-    """Hold a program against its language on 10,000 random words of length up to 300."""
+    """Compare a program with its language on 10,000 random words of length up to 300."""
     language = language or of(program)
     return tried(crasp.load(program), language, [_tables.long_words(language, 5_000, 300)])
 
@@ -211,11 +211,11 @@ AGREES = {"the automaton agrees on all words": lambda t: t.differ is None}
     statement=r"L \in \text{C-RASP}[\emptyset] \text{ for each yes of its column}",
 )
 def without_positions():
-    """A program without positional relations for each yes, held against the automaton.
+    """A program without positional relations for each yes, compared with the automaton.
 
-    On all words, to length 12 over two symbols and to 10 and 8 over four and five. For
-    Tomita 7 the sketch counts bigrams, which takes a local relation; this one asks for 1, 0, 1, 0
-    as a scattered subword. Control: the program of D_4 held against D_12.
+    On all words, to length 12 over two symbols and to 10 and 8 over four and five. For Tomita 7 the
+    sketch counts bigrams, which takes a local relation; this one asks for 1, 0, 1, 0 as a scattered
+    subword. Control: the program of D_4 compared with D_12.
     """
     return construction(
         build=every_word,
@@ -232,9 +232,9 @@ def without_positions():
     statement=r"L \in \text{C-RASP}[\text{periodic, local}] \text{ for each further yes}",
 )
 def with_positions():
-    """A program with periodic or local relations for each further yes, on all words to length 12.
+    """A program with periodic or local relations for each other yes, on all words to length 12.
 
-    And the one that E.1.2 sketches for Tomita 7. Control: (aaaa)* for (aa)*.
+    The program that E.1.2 sketches for Tomita 7 is included. Control: (aaaa)* for (aa)*.
     """
     return construction(
         build=every_word,
@@ -254,7 +254,7 @@ def with_positions():
     tier="slow",
 )
 def long():
-    """The same programs on 10,000 random words of length up to 300, half of the language.
+    """The same programs on 10,000 random words of length up to 300, half of them in the language.
 
     The others are words of the language with two symbols exchanged or one replaced. Control: D_3's
     program for D_4.
@@ -299,7 +299,7 @@ def tomita2():
     """At each position of a word of Tomita 2 counts are balanced after 0, one apart after 1.
 
     So they are in (10)*1, which is not in the language: the sketch does not say that the last
-    symbol is a 0. Control: any 1 will do.
+    symbol is a 0. Control: any 1 is enough.
     """
     return exhaustive(
         predicate=agrees(TOMITA2, "tomita2"),
@@ -373,8 +373,8 @@ def next_symbols():
 
     On all inputs: of up to 12 bits, of up to 8 of three letters, of up to five distinct numbers or
     four distinct letters; larger alphabets have more lines of the same kind. The program for
-    interleaved majorities uses i mod 3, the one for copying the predecessor, the others no
-    positions. Control: the first of three majorities held against binary majority's.
+    interleaved majorities uses i mod 3, the one for copying uses the predecessor, and the others
+    use no positions. Control: the first of three majorities compared with binary majority.
     """
     positions = {"bin_majority_interleave": (True, False), "unique_copy": (False, True)}
     uses = lambda name: (lambda p: (p.periodic, p.local))(crasp.load(f"next_{name}"))
@@ -404,9 +404,9 @@ def next_symbols():
 def long_inputs():
     """The same on random inputs of up to 300 symbols, and of up to 300 repetitions.
 
-    Majorities on 2,000 inputs. Distinct symbols end with the alphabet, so sorting and copying are
-    repeated as E.2.2 does, SOS x SEP y SEP y ..., EOS read as SEP. Control: the sorting program
-    held against copying.
+    Majorities on 2,000 inputs. The alphabet limits the number of distinct symbols, so sorting and
+    copying are repeated as in E.2.2, SOS x SEP y SEP y ..., with EOS read as SEP. Control: the
+    sorting program compared with copying.
     """
     task = lambda name: NEXT[name][0]
     program = lambda name: crasp.load(f"next_{name}")
@@ -455,8 +455,8 @@ def single_count():
     """One Counting operation is sufficient for binary majority.
 
     Not one in the sense of Definition 8: a count of ones (of zeros, of positions) and the last
-    symbol do not say how many of the others there are. Two counts do, as C.1.1 has it. Control:
-    no count.
+    symbol do not say how many of the others there are. Two counts do, as in C.1.1. Control: no
+    count.
     """
     choices = lambda count: list(itertools.product(["", "0", "1", "01"], repeat=count))
     decides = lambda count: lambda n: any(decided(n, chosen) for chosen in choices(count))
@@ -523,7 +523,7 @@ def first_operands(longest):
     statement=r"\ell_1 \in [1, \mathrm{LEN} - 3],\ \ell_2 = \mathrm{LEN} - 2 - \ell_1 \ge 1",
 )
 def operands_repaired():
-    """With LEN - 3 they do, from the smallest length on, 4: the sampler draws those lengths, all.
+    """With LEN - 3 they do, from the smallest length 4 on: the sampler draws all those lengths.
 
     Control: as printed.
     """
@@ -554,9 +554,9 @@ def samples(task, length=12, count=50):
     tier="slow",
 )
 def tasks():
-    """The eight samplers write what a plain program answers, at mixed and padded lengths.
+    """The eight samplers give the answers of a plain program, at mixed and padded lengths.
 
-    Control: copying held against sorting.
+    Control: copying compared with sorting.
     """
     return construction(
         build=lambda name: list(samples(ALGORITHMIC[name])),

@@ -75,7 +75,7 @@ def unpadding_local():
     r"\hat C^c(i) = \hat A^{c + d}(i)\,?\,1 : 0",
 )
 def unpadding_local_repaired():
-    """It looks at place c + d. Control: at place c - d."""
+    """The formula for local counting looks at place c + d. Control: at place c - d."""
     return exhaustive(
         predicate=place(lambda d, c: c + d),
         universe=LOCAL,
@@ -106,7 +106,7 @@ def wrong_unpadded(keep, farthest=3):
     r"h(a) = b^s a b^{s - 1},\ \hat P \in \text{C-RASP}[\emptyset]",
 )
 def unpadding():
-    """Random programs have one without positional relations that says of a^n what they say of h.
+    """For a random program, one without positional relations says of a^n what it says of h.
 
     With local counting at c + d, in the block before where c + d < -s. Control: h with one more
     neutral symbol at the end.
@@ -189,9 +189,9 @@ BLOCKS = [
     mathematics=True,
 )
 def morphism_mod():
-    """A disjunction of implications holds as soon as one premise fails, and r is not in it.
+    """A disjunction of implications holds as soon as one premise fails, and r does not occur in it.
 
-    Control: a conjunction of them.
+    Control: their conjunction.
     """
     right = lambda i, c, m, r, n: (n * i + c) % m == r
     implied = lambda i, c, m, k: i % m != k or i % m == c * k % m
@@ -284,9 +284,9 @@ def morphism_symbol():
     statement=r"Q_a(n i + c) \iff \bigvee_{\sigma: h(\sigma)_c = a} Q_\sigma(i)",
 )
 def morphism_symbol_repaired():
-    """It is the symbols whose block has an a at place c. By inverse images; members are h and a.
+    """The symbols are those whose block has an a at place c.
 
-    Control: the other symbol's.
+    By inverse images; members are h and a. Control: the other symbol's.
     """
     blocks = ["".join(b) for b in itertools.product("ab", repeat=2)]
     of = lambda exchange: (

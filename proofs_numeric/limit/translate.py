@@ -173,11 +173,11 @@ def own_weight(omega):
     r"\epsilon < 0.1",
     expect="refuted",
     falls="wording",
-    consequence="A factor: these products are Omega times delta, with the Omega of before; they "
-    "are bounded all the same.",
+    consequence="A factor: these products are Omega times delta, with the same Omega as before; "
+    "they are still bounded.",
 )
 def copying():
-    """With a product of 1 a late position gives itself half of its attention only, not 0.9.
+    """With a product of 1 a late position gives itself only half of its attention, not 0.9.
 
     Members are N = |x|. Control: with a product of 1/2.
     """
@@ -194,7 +194,7 @@ def copying():
     r"\Omega = 4 \Rightarrow \epsilon < 0.1",
 )
 def copying_repaired():
-    """With a product of 4 it is so for all lengths. Control: as printed."""
+    """With a product of 4 it gives itself 0.9 at all lengths. Control: as printed."""
     sizes = [2, 3, 5, 9, 17]
     return exhaustive(
         predicate=own_weight(4.0), universe=sizes, control=dict(predicate=own_weight(1.0))
@@ -247,7 +247,7 @@ def period_one():
     r"i - 1 \equiv s \bmod \Delta,\ \Delta \ge 2",
 )
 def period_one_repaired():
-    """With a period of 2 or more it is right; a period of 1 is one of 2.
+    """With a period of 2 or more, it is right; a period of 1 is also one of 2.
 
     By Region VI of the transformer as built, at offsets 0 and 1; members are Delta and the offset.
     Control: i = s.
@@ -300,9 +300,9 @@ def sign():
     statement=r"\alpha_{2,s,\{V_1\},\{V_1\},p_i,p_j} = [j - i \equiv s \bmod \Delta]",
 )
 def sign_repaired():
-    """With the shift on the key's side, as built, the product is eq. (30)'s.
+    """With the shift on the key's side, as built, the product agrees with eq. (30).
 
-    Members are Delta and s. Control: as eqs. (15) and (17) have it.
+    Members are Delta and s. Control: as in eqs. (15) and (17).
     """
 
     def product(sign):
@@ -376,9 +376,9 @@ def bounded():
     r"\phi_{l,h}(i, j) = p_i^T K_{l,h}^T Q_{l,h} p_j",
 )
 def to_limit():
-    """Transformers of Theta_n as Limit Transformers made of product functions: equal, exactly.
+    """Transformers of Theta_n equal Limit Transformers made of product functions, exactly.
 
-    Where they come from: Lemma 47, from random Limit Transformers. Control: phi left out.
+    They come from random Limit Transformers, by Lemma 47. Control: phi left out.
     """
 
     def build(seed, keep=True):
@@ -448,12 +448,12 @@ def average_of_a(n):
     "that length, and needs another argument there.",
 )
 def bounded_limit():
-    """No bound on R_inf: some transformers behave otherwise at their last position, at no cost.
+    """R_inf is not bounded: some transformers behave differently at their last position, for free.
 
     T_n is in Theta_n with R(T_n) constant, averages a below length n, and something else at n. Of
     Limit Transformers with R_inf at most F and the printed phi there are finitely many, so one
-    would equal T_n for infinitely many n, and T_n would agree with T_(n + 1) at length n. It is
-    Lemma 48's gap. Tested is that agreement. Control: with T_n exchanged for the opposite.
+    would equal T_n for infinitely many n, and T_n would agree with T_(n + 1) at length n. This is
+    the gap in Lemma 48. The agreement is tested. Control: T_n is replaced by its opposite.
     """
 
     def build(n, sign=1):
@@ -477,9 +477,9 @@ def bounded_limit():
     statement=r"T_n(x, 0) = T_\infty(x, 0) \text{ for } |x| \le n - c",
 )
 def bounded_limit_repaired():
-    """For those transformers one Limit Transformer does for all n, up to length n - 1.
+    """For those transformers, one Limit Transformer serves all n, up to length n - 1.
 
-    That it is so in general, with c bounded by R, would follow from Lemma 48 as repaired.
+    For the general case, with c bounded by R, this would follow from the repaired Lemma 48.
     Control: up to length n.
     """
 

@@ -26,9 +26,10 @@ def before(x, i, h):
 
 
 def agreement(x, i, tau):
-    """Return twice how many of the last tau symbols agree with what came before i; tau is 1 or 2.
+    """Return twice the number of the last tau symbols that agree with those before i.
 
-    A head with nothing h places back sees one or two symbols, and agrees with half of each.
+    tau is 1 or 2. A head with nothing h positions back sees one or two symbols, and agrees with
+    half of each.
     """
     twice = 0
     for h in range(1, tau + 1):

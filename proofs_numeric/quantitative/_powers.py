@@ -5,5 +5,5 @@ import math
 
 
 def power(base, exponent):
-    """Return base^exponent as a product, which no one can take for a float."""
+    """Return base^exponent as a product, which is visibly exact."""
     return math.prod(itertools.repeat(base, exponent))

@@ -1,4 +1,4 @@
-"""Two-layer transformers of infinite precision that are written down, appendix B.2."""
+"""Explicit two-layer transformers of infinite precision, appendix B.2."""
 
 import numpy as np
 
@@ -23,10 +23,10 @@ def single(d, target, source, value=1.0):
 
 
 def biased(bias):
-    """Return f with weight e^bias on each a: the share of a where a counts e^bias times.
+    """Return f with weight e^bias on each a: the share of a if each a counts e^bias times.
 
-    The first layer's MLP puts the bias into a coordinate, which the second layer's query reads. No
-    norm but that of the bias depends on it; the first layer's head writes where no one reads.
+    The first layer's MLP puts the bias into a coordinate, which the second layer's query reads.
+    Only the norm of the bias depends on it; the output of the first layer's head is never read.
     """
     head = limit.Head(np.zeros((0, 5)), np.zeros((0, 5)), single(5, 4, 0))
     first = limit.Layer((head,), *limit.mlp(5, [({}, float(bias), False, {2: 1.0})]))
@@ -34,7 +34,7 @@ def biased(bias):
 
 
 def second_share():
-    """Return f = the share of a, by uniform attention in the second layer; the first writes 0."""
+    """Return f = the share of a, by uniform attention in the second layer; the first outputs 0."""
     head = limit.Head(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((3, 3)))
     first = limit.Layer((head,), *limit.mlp(3))
     return two(first, (np.zeros((0, 3)),) * 2, single(3, 2, 0), np.eye(3)[[2]])

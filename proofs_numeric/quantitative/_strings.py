@@ -14,7 +14,7 @@ def without_mlp(f):
 
 
 def state(f, x):
-    """Return the attention layer's output at the last token, the token itself left out: eq. (2)."""
+    """Return the attention layer's output at the last token, without its own state: eq. (2)."""
     token = f.E[f.encode(x)[-1]] + f.encodings(len(x))[-1]
     return simulation.hard_output(without_mlp(f), x) - token
 
@@ -33,7 +33,7 @@ def values(f):
 
 
 def away(f, seed, length):
-    """Return how far f(x), exact, lies from hard attention's output, x random and so long."""
+    """Return the distance of f(x), exact, from the output of hard attention, x random."""
     x = "".join(np.random.default_rng(seed).choice(list("abc"), length))
     found = limit.exact(f, [x]).outputs.floats()[0, -1]
     return float(abs(found - simulation.hard_output(f, x)).max())

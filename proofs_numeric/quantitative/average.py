@@ -37,7 +37,7 @@ def strings(key, length, tau=0, delta=DELTA):
     assumptions=[r"\tau = 0,\ n \text{ counts all but the last token}"],
 )
 def bulk():
-    """It holds with room: Hoeffding's inequality has exp(-2 c^2) where the proof takes exp(-c^2).
+    """It holds with room: Hoeffding's inequality has exp(-2 c^2), the proof only exp(-c^2).
 
     Three symbols, Delta = 2, delta = 0.1, rho = 0.2. Control: a tenth of the length.
     """
@@ -61,9 +61,9 @@ def bulk():
     "that changes no exponent of Theorem 4.2.",
 )
 def bulk_suffix():
-    """The suffix is not counted in n but in T: where tau is T / 2, counts are half of p_s T.
+    """The suffix counts in T but not in n: with tau = T / 2, counts are half of p_s T.
 
-    T as the lemma asks for. Control: with half of delta.
+    T is as the lemma requires. Control: with half of delta.
     """
     half = LENGTH // 2
     return expectation(
@@ -178,8 +178,8 @@ def everything_in(x):
     statement=r"\text{equal suffixes and residues} \Rightarrow A(\mathrm{sim}_N(x)) = A(x)",
     expect="refuted",
     falls="proof",
-    consequence="It holds where both strings are in the bulk and delta < gamma, and only there it "
-    "is used: Lemma A.10 stands.",
+    consequence="It holds where both strings are in the bulk and delta < gamma, and it is used "
+    "only there: Lemma A.10 stands.",
 )
 def attended_alike():
     """Only if the same tokens occur in both: x = a b ... b, and the last tokens have no a.

@@ -66,8 +66,8 @@ def tail():
 def dirichlet():
     """It holds, here for alpha = (1/2, 1/2, 1/2) and gamma = 10^-5: about 0.0095 against 0.30.
 
-    The bound says something only for gamma below (alpha_0 / (2 |Sigma| 4^alpha*))^(1/alpha_0).
-    Control: a fiftieth of it.
+    The bound is below 1 only for gamma below (alpha_0 / (2 |Sigma| 4^alpha*))^(1/alpha_0). Control:
+    a fiftieth of it.
     """
     alpha, gamma = np.full(3, 0.5), 1e-5
     most = 2 * 3 / 0.5 * 4 ** alpha.sum() * gamma**0.5
@@ -127,7 +127,7 @@ def printed_length(a, power):
     r"that of the proof for an error } O(\varepsilon^{1/2}), \text{ as desired}",
     expect="refuted",
     falls="wording",
-    consequence="Theorem 4.2 is true as printed, and its proof gives more: the square root of that "
+    consequence="Theorem 4.2 is true as printed. Its proof gives more: the square root of that "
     "power of 1/eps is enough.",
     mathematics=True,
 )
@@ -153,7 +153,10 @@ def algebra():
     mathematics=True,
 )
 def algebra_repaired():
-    """With eps^(-1 - 1/alpha_0) all exponents are the proof's. Control: eps^(-2 - 2/alpha_0)."""
+    """With eps^(-1 - 1/alpha_0), all exponents are those of the proof.
+
+    Control: eps^(-2 - 2/alpha_0).
+    """
     half = Fraction(1, 2)
     return exhaustive(
         predicate=lambda a: proof_length(a, half) == printed_length(a, 1),
@@ -170,7 +173,10 @@ def algebra_repaired():
     mathematics=True,
 )
 def conditional():
-    """The proof's last remark has the statement's expression. Control: eps^(-1 - 1/alpha_0)."""
+    """The last remark of the proof has the expression of the statement.
+
+    Control: eps^(-1 - 1/alpha_0).
+    """
     return exhaustive(
         predicate=lambda a: proof_length(a, 1) == printed_length(a, 2),
         universe=ALPHAS,
@@ -196,7 +202,7 @@ def suffix_term():
 
 
 def averaged(eps, scale=1.0):
-    """Return what Theorem 4.2 asks for f = g, ModPTask at p = 2 times a scale, alpha = (1, 1)."""
+    """Return Theorem 4.2's length for f = g, ModPTask at p = 2 times a scale, alpha = (1, 1)."""
     f = limit.mod_p_task(2)
     f = dataclasses.replace(f, U=scale * f.U)
     return simulation.average_length(f, f, eps, (1.0, 1.0))
@@ -228,8 +234,8 @@ SCALES = (10.0, 100.0, 1000.0)
     r"\text{ with a constant that is free of } M_f + M_g",
     expect="refuted",
     falls="reading",
-    consequence="The O in Theorem 4.2 holds with a factor M_f + M_g, though N_0 shows powers of L; "
-    "agreement within eps / (M_f + M_g)^2 does without.",
+    consequence="The O in Theorem 4.2 holds with a factor M_f + M_g, although N_0 shows powers of "
+    "L; with agreement within eps / (M_f + M_g)^2 the factor is not needed.",
 )
 def markov():
     """By the proof's (39), with its constants, f and g times R: the error is proportional to R.

@@ -39,10 +39,10 @@ def shares(p, u, t, size):
     mathematics=True,
 )
 def idealised():
-    """The two averages of values of norm at most 1 differ by at most that, whatever is attended to.
+    """Two averages of values of norm at most 1 differ by at most that, for any attended set.
 
-    Loose by a factor |Sigma| Delta at least: the shares that are off by delta sum to 1. Control:
-    an eighth of delta / gamma.
+    Loose by a factor |Sigma| Delta at least: the shares that are off by delta sum to 1. Control: an
+    eighth of delta / gamma.
     """
 
     def lhs(p, u, t, v, a):
@@ -75,7 +75,7 @@ def idealised():
 def in_bulk(seed, short=0):
     """Return a random transformer without an MLP, a random string, gamma and its smallest delta.
 
-    What is attended to is often a part of the pairs. Counts are of all but the last tau + 1.
+    Often only part of the pairs is attended to. Counts are of all but the last tau + 1.
     """
     rng = np.random.default_rng(seed)
     symbols, period, tau = int(rng.integers(2, 4)), int(rng.integers(1, 3)), int(rng.integers(0, 3))
@@ -211,7 +211,7 @@ def before_the_last(N):
     "Lemma A.10 has longer common suffixes, and Theorem 4.2 stands.",
 )
 def bulk_strings():
-    """The token tau places back is not common, and may have all of the attention.
+    """The token tau positions back is not shared, and may have all of the attention.
 
     tau = 1, phi(T - 1, T) = 1, else uniform; balanced strings of a and b. Members are half the
     length of z. Control: half of the bound.

@@ -42,8 +42,8 @@ def share(x):
 def simple_attention():
     """Attention is uniform over the symbols 0 and 1, and values differ in sign.
 
-    At all strings of up to six symbols with a 0 or a 1, in fractions, with a finite margin in the
-    place of the infinite one. Control: the share of 0 alone.
+    Checked on all strings of up to six symbols with a 0 or a 1, in fractions, with a finite margin
+    in place of the infinite one. Control: the share of 0 alone.
     """
     t = limit.simple_task(2.0)
 
@@ -93,9 +93,9 @@ def simple_output():
 def least_norms(omega, error=0.1):
     """Return the least |A| |B| of one-dimensional ReLUs within this error of sin(omega z).
 
-    A hidden unit bends the function at one place, by the product of its weights, so |A| |B| is at
-    least the total variation of the slope. Its least is a linear programme: values on a grid on
-    [-1, 1], the sum of the bends there. Interpolating on a grid bends no function more.
+    A hidden unit bends the function at one point, by the product of its weights, so |A| |B| is at
+    least the total variation of the slope. Its minimum is a linear programme: values on a grid on
+    [-1, 1], and the sum of the bends there. Interpolation on a grid never increases the bends.
     """
     from scipy.optimize import linprog
     from scipy.sparse import bmat, diags, eye
@@ -119,8 +119,8 @@ def least_norms(omega, error=0.1):
     r"L = \Theta(\omega)",
     expect="refuted",
     falls="reading",
-    consequence="With the sine as activation L = Theta(omega), as printed; with ReLUs, sigmoids or "
-    "tanh Theorem 4.1 asks for lengths of order omega^4.",
+    consequence="With the sine as activation, L = Theta(omega), as printed; with ReLUs, sigmoids "
+    "or tanh, Theorem 4.1 requires lengths of order omega^4.",
     mathematics=True,
 )
 def simple_norm():
@@ -129,8 +129,8 @@ def simple_norm():
     The paper leaves the activation open. For ReLUs |A| |B| is at least the variation of the slope
     (the linear programme of `least_norms`), and a function near sin(omega z) turns 2 omega / pi
     times between slopes near omega and -omega. The same holds for any activation whose slope has
-    bounded variation. L then exceeds it, since what a smaller value matrix or unembedding saves the
-    MLP has to make up for. Control: what an exponent of 3 would give.
+    bounded variation. L then exceeds it, since the MLP must compensate for a smaller value matrix
+    or unembedding. Control: what an exponent of 3 would give.
     """
     return rate(measure=least_norms, at=(8, 16, 32), exponent=1.0, control=alternative(3.0))
 
@@ -141,7 +141,7 @@ def simple_norm():
     statement=r"L = \Theta(\omega^2) \text{ with ReLUs}",
 )
 def simple_norm_repaired():
-    """The construction's L grows like omega^2, which no other can better. Control: with a sine."""
+    """The construction's L grows like omega^2, and none does better. Control: with a sine."""
     return rate(
         measure=lambda omega: bound(limit.simple_task(omega, 0.1)),
         at=(16, 32, 64, 128),
@@ -158,7 +158,7 @@ def simple_norm_repaired():
     r"L = \Theta(\omega)",
 )
 def simple_norm_sine():
-    """As printed: L asks of an activation only that it is 1-Lipschitz. Control: with ReLUs."""
+    """As printed: L only requires that the activation is 1-Lipschitz. Control: with ReLUs."""
     return rate(
         measure=lambda omega: bound(with_one_unit(omega)),
         at=(16, 32, 64, 128),
@@ -180,7 +180,7 @@ def with_one_unit(omega):
 
 
 def mean_at(x, period, index):
-    """Return the share of 1 at positions = index mod period, or None if there is no such place."""
+    """Return the share of 1 at positions = index mod period, None if there is no such position."""
     seen = [int(s) for t, s in enumerate(x, 1) if t % period == index % period]
     return Fraction(sum(seen), len(seen)) if seen else None
 
@@ -192,7 +192,7 @@ def mean_at(x, period, index):
     r"{\sum_t \mathbf 1(t \equiv k)}",
 )
 def modp_output():
-    """The construction puts out the target, exactly: all strings of up to seven bits, p to 4.
+    """The construction outputs the target exactly, on strings of up to seven bits, for p to 4.
 
     Where there is a position = k mod p; elsewhere the target is 0/0. Control: the next index.
     """

@@ -77,10 +77,10 @@ def equation_check(*names, at=(3, 7), less=0.5):
     r"|m_s / \sum m - n_s / |P_f|| \le \varepsilon",
 )
 def equations_five():
-    """They hold; the sum in (7) is exact, so that (8) has the constant 1.
+    """They hold; the sum in (7) is exact, so (8) holds with the constant 1.
 
-    All counts of three tokens from 1, 2, 5, 13, 40, all ways to attend, eps = 1/3 and 1/7.
-    Control: half of each right side.
+    All counts of three tokens from 1, 2, 5, 13, 40, all ways to attend, eps = 1/3 and 1/7. Control:
+    half of each right side.
     """
     return equation_check("5 each", "5 sum", "6 each", "6 sum", "7", "8")
 
@@ -92,9 +92,9 @@ def equations_five():
     r"\sum_{s \in A_f \cap A_g} m_s < 1",
 )
 def equation_five():
-    """Both ends of (5), which (24) uses: the tokens of both are never too many. In fractions.
+    """Both ends of (5), which (24) uses: there are never too many tokens of both.
 
-    Control: they are too few, by a half at least.
+    In fractions. Control: there are too few, by at least a half.
     """
 
     def missing(m):
@@ -149,7 +149,7 @@ def equations_fifteen():
     r"|\tfrac{m_{s^*}}{n_{s^*}} |P_g| - \sum_{A_g} m_s| \le 2 + |\Sigma|",
 )
 def equations_eighteen():
-    """They hold where both have one scale. Control: half of each right side."""
+    """They hold where both have the same scale. Control: half of each right side."""
     return equation_check("18 each", "18 sum", "22", "26")
 
 
@@ -175,10 +175,10 @@ def equation_twentyseven():
     r"10 |\Sigma| \varepsilon",
 )
 def equation_twentynine():
-    """Printed is O(|Sigma|^2 eps) for each token, and |Sigma|^3 for their sum; this is sharper.
+    """The paper prints O(|Sigma|^2 eps) for each token, and |Sigma|^3 for the sum; this is sharper.
 
     Since |P_g| >= |P_f|, sum m >= 1/eps - 2 |Sigma| - 2, without the factor 1/|Sigma| of m_{s*}.
-    Theorem 4.1 then has |Sigma|^2 Delta^3 for |Sigma|^6 Delta^7. Control: a twentieth of it.
+    Theorem 4.1 then has |Sigma|^2 Delta^3 instead of |Sigma|^6 Delta^7. Control: a twentieth of it.
     """
     return equation_check("29", "29 sum", less=0.05)
 
@@ -192,7 +192,7 @@ def equation_twentynine():
     consequence="It is Omega(1 / (|Sigma| eps)), which is what eq. (29) then uses.",
 )
 def largest():
-    """With equal counts m_{s*} is 1/(|Sigma| eps): it falls with |Sigma|, and does not rise.
+    """With equal counts m_{s*} is 1/(|Sigma| eps): it falls with |Sigma| instead of rising.
 
     eps = 1/1024, f = g, |Sigma| tokens 5,000 times each. Control: it rises with the square.
     """
@@ -252,7 +252,7 @@ alphabet = lambda m: len(m[0])
     r"\frac{|\Sigma|}{n_{s^*}} + 1",
     expect="refuted",
     falls="wording",
-    consequence="|P_f| is missing below ceil(1/eps) n_{s*}; eq. (22) is right all the same.",
+    consequence="|P_f| is missing below ceil(1/eps) n_{s*}; eq. (22) is still right.",
 )
 def equation_twenty():
     """As printed (20) is of the order of |P_g|/eps, and (21) of |P_g| / (|P_f| eps).
@@ -296,7 +296,7 @@ def equation_twenty_repaired():
     assumptions=[r"(20) \text{ with the } |P_f| \text{ that is missing in print}"],
     expect="refuted",
     falls="proof",
-    consequence="|Sigma| stands where |P_g minus P_f| should; eq. (22) is right all the same.",
+    consequence="|Sigma| stands where |P_g minus P_f| should; eq. (22) is still right.",
 )
 def equation_twentyone():
     """The sum of n_s / n_{s*} is |P_g minus P_f| / n_{s*}. Control: without the term."""
@@ -330,7 +330,7 @@ def equation_twentyone_repaired():
 
 
 def lag(m):
-    """Return both factors of (24), and how far the tokens of both lag behind one scale."""
+    """Return both factors of (24), and how far the tokens of both fall short of one scale."""
     _, kinds, E = m
     Pf, top, raised, _, both = scale(m)
     shared = sum(v for v, a in zip(laid(m).m.tolist(), kinds, strict=True) if a == 3)

@@ -3,7 +3,7 @@
 `theorykit experiment quantitative NAME` trains all panels and draws them; the small plans are in
 `theorykit.experiments.quantitative`. Here every claim trains what it needs with four seeds, or with
 sixteen where four were tried and left it open. A control says what would be measured if the claim
-were false: the exponent or number nearest to the claim's that so many seeds can tell from it.
+were false: the nearest exponent or number that so many seeds can distinguish from the claim's.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def trained(which, number, key, values=None, lengths=None, seeds=FEW):
 def flat(which, value, bound=0.25, seeds=FEW):
     """Return the check that the loss no longer moves at the end, trained to 16.
 
-    Measured is the logarithm of the loss at 512 over that at 256, one number per seed.
+    The measurement is the logarithm of the loss at 512 over that at 256, one number per seed.
     """
 
     def measure(key, progress):
@@ -53,7 +53,7 @@ def flat(which, value, bound=0.25, seeds=FEW):
 
 
 def falls(which, value, seeds=FEW, rising=1.0):
-    """Return the check that the last loss falls with the trained length: a slope a seed."""
+    """Return the check that the last loss falls with the trained length: one slope per seed."""
 
     def measure(key, progress):
         sweep, losses, _ = trained(which, 0, key, (value,), seeds=seeds)
@@ -79,9 +79,9 @@ def rises(which, number=0, seeds=FEW, falling=-2.0):
     tier="slow",
 )
 def simple_plateau():
-    """SimpleTask at omega = 3: the loss at 512 is that at 256 but for a quarter of its logarithm.
+    """SimpleTask at omega = 3: the logarithm of the loss changes by at most 1/4 from 256 to 512.
 
-    Control: it doubles, as a loss in proportion to the length does.
+    Control: the loss doubles, as it would in proportion to the length.
     """
     return flat("simple", 3.0)
 

@@ -41,7 +41,7 @@ def drawn(seed):
 
 
 def with_residue(f, x, z, equal):
-    """Return z without as many of its first tokens as make |x| and |z| equal mod Delta, or not."""
+    """Return z without its first few tokens, so that |x| and |z| are equal mod Delta, or not."""
     more = (len(z) - len(x) + (0 if equal else 1)) % (f.period or 1)
     return z[more:]
 

@@ -29,7 +29,7 @@ def put_out(x, tau, root):
 
 
 def distance(x, counts, tau, root):
-    """Return the l1 distance of what the transformer puts out to the target."""
+    """Return the l1 distance from the transformer's output to the target."""
     total = sum(counts.values())
     target = np.array([counts.get(s, 0) / total for s in (0, 1)])
     return float(np.abs(put_out(x, tau, root) - target).sum())
@@ -41,7 +41,7 @@ def answered(context, *lengths):
 
 
 def apart(tau, x):
-    """Whether no position before tau agrees, for want of something to look back to."""
+    """Whether no position before tau agrees merely because it has nothing to look back to."""
     return all(agreement(x, i, tau) < 2 * tau for i in range(tau))
 
 
@@ -75,7 +75,7 @@ def order():
     statement=r"f \approx f^* \text{ over } x_{t-k+1:t-1} = x_{T-k+2:T}",
 )
 def order_repaired():
-    """With k - 1 symbols compared it holds, as the k-wise transitions of appendix C have it.
+    """With k - 1 symbols compared it holds, as in the k-wise transitions of appendix C.
 
     At k = 2 and 3. Control: e^beta = 1.
     """
@@ -111,7 +111,7 @@ def others_below(most):
     r"\text{ on tokens that do not agree}",
     expect="refuted",
     falls="wording",
-    consequence="The exponent is beta (tau - 1), as E_N and E_D have it two lines below.",
+    consequence="The exponent is beta (tau - 1), as in E_N and E_D two lines below.",
     mathematics=True,
 )
 def weights_of_others():
@@ -134,7 +134,7 @@ def weights_of_others():
     mathematics=True,
 )
 def weights_repaired():
-    """As the bound on E_N and E_D has it two lines below. Control: e^(beta (tau - 2))."""
+    """As in the bound on E_N and E_D two lines below. Control: e^(beta (tau - 2))."""
     return exhaustive(
         predicate=others_below(lambda beta, tau: beta * (tau - 1)),
         universe=LOGITS,
@@ -165,14 +165,15 @@ def rest_below(most):
     expect="refuted",
     falls="proof",
     consequence="The first tau positions add tau e^(beta tau); on typical inputs the error is "
-    "e^-beta all the same.",
+    "still e^-beta.",
     mathematics=True,
 )
 def output():
     """At the first position a head that should look back sees the position itself.
 
-    If x_1 is what it looks for, x_1 counts as if it followed that, with the full weight
-    e^(beta tau). Here n_s is the number of t with x_t = s after what agrees. Control: 0.
+    If x_1 is the symbol that it looks for, x_1 counts as if it followed that symbol, with the full
+    weight e^(beta tau). Here n_s is the number of t with x_t = s after an agreeing context.
+    Control: 0.
     """
     return exhaustive(
         predicate=rest_below(lambda T, tau, w: T * power(w, tau - 1)),
@@ -203,12 +204,12 @@ def output_repaired():
     r"x_{T-\tau+1:T})}",
     expect="refuted",
     falls="proof",
-    consequence="tau stands beside T e^-beta; on typical inputs the error is e^-beta all the same.",
+    consequence="tau is added to T e^-beta; on typical inputs the error is still e^-beta.",
 )
 def error():
-    """At one x the bound falls like e^-beta; the error of 0 1 0, at tau = 1, stays at 1.
+    """For a fixed x the bound falls like e^-beta; the error of 0 1 0, at tau = 1, stays at 1.
 
-    Position 1 agrees for want of one before, and so 0 has half of the weight. n is e^beta.
+    Position 1 agrees because it has no predecessor, and so 0 has half of the weight. n is e^beta.
     Control: falls like e^(-2 beta).
     """
     x = (0, 1, 0)

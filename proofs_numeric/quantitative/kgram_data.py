@@ -10,7 +10,7 @@ from theorykit.proofs_numeric.quantitative._kgram import following, strings
 
 
 def occurs(last, context):
-    """Return whether what is put at i = k ... last makes the last symbols occur earlier.
+    """Return whether the replacement at i = k ... last makes the last symbols occur earlier.
 
     Members are k, T, i and a string; those with i beyond last(k, T) are left aside.
     """
@@ -45,9 +45,9 @@ PLACED = [
     mathematics=True,
 )
 def placed():
-    """Where the two overlap, the replacement changes what was to occur.
+    """Where the two overlap, the replacement changes the context that should occur.
 
-    At all strings of two symbols. Control: a longer context than what is put.
+    On all strings of two symbols. Control: a longer context than the replacement.
     """
     return exhaustive(
         predicate=occurs(lambda k, T: T - 1, lambda k: k),

@@ -36,12 +36,12 @@ def free(symbols, tau, blocks):
     r"\oplus \dots \oplus \mathbf E_{x_{i-\tau}} \text{ and for the output}",
     expect="refuted",
     falls="reading",
-    consequence="The bound on d is printed for the first layer alone; with the output it is "
-    "(tau + 2) S, and C(f) keeps its order.",
+    consequence="The printed bound on d is for the first layer alone; with the output it is (tau "
+    "+ 2) S, and C(f) keeps its order.",
     mathematics=True,
 )
 def width():
-    """The residual stream keeps y^(1), and nothing is left of the width to write the output to.
+    """The residual stream keeps y^(1), and no width is left for the output.
 
     The MLP being zero, f is linear in y^(1) and what attention adds. An output without y^(1) needs
     S - 1 directions, one less than symbols since shares sum to 1, that no y^(1) has; of (tau + 1) S
@@ -61,7 +61,7 @@ def width():
     statement=r"d = (\tau + 2) S:\quad f(x)_s = \frac{\sum_i w_i \mathbf 1(x_i = s)}{\sum_i w_i}",
 )
 def width_repaired():
-    """With one more block, the transformer, run as it is, outputs what its weights say.
+    """With one more block, the transformer outputs what its weights say.
 
     To 1e-9, phi being 60, at random strings of 8 symbols; the weights are counted in fractions.
     Control: another beta.

@@ -180,7 +180,10 @@ TAILS = [(*m, tau) for m in denominators() if m[0] < 600 for tau in (0, 2)]
     mathematics=True,
 )
 def chebyshev_step():
-    """The 4 of Chebyshev's inequality is not on the right. Control: half of the right side."""
+    """The factor 4 of Chebyshev's inequality is missing on the right.
+
+    Control: half of the right side.
+    """
     return exhaustive(
         predicate=chebyshev(1),
         universe=TAILS,
@@ -195,7 +198,7 @@ def chebyshev_step():
     mathematics=True,
 )
 def chebyshev_repaired():
-    """With 4 times 2 it holds. Control: with 2."""
+    """With the factor 4 times 2 it holds. Control: with 2."""
     return exhaustive(predicate=chebyshev(8), universe=TAILS, control=dict(predicate=chebyshev(2)))
 
 
@@ -323,14 +326,14 @@ def truncated(c, ratio, p=0.5):
     r"\tau + 1 + q^{-1} + \log(T p / (\tau + 1 + q^{-1}))",
     expect="refuted",
     falls="proof",
-    consequence="The logarithm has the factor tau + 1 + 1/q, so that (II) has L (tau + 1/q) log n "
-    "/ n for L log n / n: still below n^(-1/3), and Lemma 5.3 keeps its rate.",
+    consequence="The logarithm has the factor tau + 1 + 1/q, so (II) has L (tau + 1/q) log n / n "
+    "in place of L log n / n: still below n^(-1/3), and Lemma 5.3 keeps its rate.",
     mathematics=True,
 )
 def sum_step():
     """With c = tau + 1 + 1/q = k and T p / c = 2^k the quotient of both sides grows like k.
 
-    Measured is the quotient. Control: it falls.
+    The quotient is measured. Control: it falls.
     """
     return rate(
         measure=lambda k: truncated(k, 2.0**k) / (k + k * math.log(2)),

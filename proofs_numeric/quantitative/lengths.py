@@ -35,15 +35,15 @@ def agree_then_differ(N, allowed):
     r"\text{ suffices, at } \tau = 0 \text{ too}",
     expect="refuted",
     falls="wording",
-    consequence="tau has to be at least 1, or tau + 1 to stand for it; Theorem 4.1 keeps its "
+    consequence="tau must be at least 1, or be replaced by tau + 1; Theorem 4.1 keeps its "
     "exponents, since a 0-local transformer is 1-local too.",
 )
 def bound():
     """At tau = 0 the bound does not depend on eps, nor on L, and no such N suffices.
 
     With uniform attention gamma is infinite, so N is a constant; members are N. f = 0 and g agree
-    up to N and differ by 3/4 at 4 N; times any number, g differs as much as one likes. Control:
-    they differ by less than 1/2.
+    up to N and differ by 3/4 at 4 N; multiples of g differ by as much as one likes. Control: they
+    differ by less than 1/2.
     """
     return exhaustive(
         predicate=lambda N: agree_then_differ(N, 0.0),
@@ -73,11 +73,11 @@ def shown(eps, R=1.0, longest=40):
     assumptions=[r"\text{with the constant 1 in the second place, for one family}"],
 )
 def bound_repaired():
-    """With tau + 1, and smaller powers of Delta and |Sigma|, eq. (29) being summed with more care.
+    """With tau + 1, and smaller powers of Delta and |Sigma|, from a more careful sum in eq. (29).
 
-    For f = 0 and g = R (share of b - [last = b]): the length that is needed, found by search, is
-    about R/eps, and the bound 4 L^2/eps^2. That it suffices for all pairs rests on the proof.
-    Control: a 500th of the bound.
+    For f = 0 and g = R (share of b - [last = b]): the length that is needed, found by search,
+    is about R/eps, and the bound 4 L^2/eps^2. The proof shows that it suffices for all pairs; this
+    is not tested. Control: a 500th of the bound.
     """
 
     def most(R, E):

@@ -22,7 +22,7 @@ def drawn(seed):
 
 
 def by_definition(t, string, scaling):
-    """Return T(x)_i as section 3.1 writes it, or eq. (1), one position at a time."""
+    """Return T(x)_i by section 3.1, or by eq. (1), one position at a time."""
     x, n = t.encode(string), len(string)
     y = [t.E[s] + t.positions[i % len(t.positions)] for i, s in enumerate(x)]
     for layer in t.layers:
@@ -81,7 +81,7 @@ SIZES = (10**4, 10**5, 10**6)
 def suffix_share(phi):
     """Return the share of attention that the last of n tokens gets, eq. (1), for phi(i, i).
 
-    The last token is the only a, and the first layer's state is the share of a beside it.
+    The last token is the only a, and the first layer's state also has the share of a.
     """
     head = limit.Head(np.zeros((0, 3)), np.zeros((0, 3)), np.eye(3)[[2]].T @ np.eye(3)[[0]],
                       limit.Local((phi,)))  # fmt: skip
@@ -130,7 +130,7 @@ def balanced():
     statement=r"\max \phi > 1: \text{ the prefix's share decays as } i^{1 - \phi}",
 )
 def position_dominant():
-    """Above 1 the suffix takes all, here up to i^(-1/2). Control: phi = 1.4."""
+    """Above 1 the suffix gets all attention, here up to i^(-1/2). Control: phi = 1.4."""
     return rate(
         measure=suffix_share(1.5), at=SIZES, exponent=-0.5, tolerance=0.05,
         limit=1.0, control=dict(measure=suffix_share(1.4)),

@@ -49,7 +49,7 @@ def after(k, p, q):
     mathematics=True,
 )
 def stationary():
-    """It has. In fractions. Control: r = p q."""
+    """The chain has this stationary distribution. In fractions. Control: r = p q."""
     kept = lambda p, q, r: (1 - p) * r + p * (1 - q) == p
     return exhaustive(
         predicate=lambda m: kept(*m, rise(*m)),
@@ -102,7 +102,7 @@ def subsets():
     mathematics=True,
 )
 def mean():
-    """It is, summed over all paths. In fractions. Control: n + tau + 1."""
+    """The expectation is that, summed over all paths. In fractions. Control: n + tau + 1."""
     n = lambda m: m[0] * m[2]
     return exhaustive(
         predicate=lambda m: moments(*m)[0] == n(m) + (m[1] + 1) * (1 - m[2]),
@@ -118,7 +118,7 @@ def mean():
     mathematics=True,
 )
 def variance():
-    """It is, by all paths. Control: at most n / (8 q)."""
+    """The second moment is within the bound, by all paths. Control: at most n / (8 q)."""
 
     def within(constant):
         def predicate(m):
@@ -229,8 +229,9 @@ def sampled():
     r"O(n/q),\ q = n^{-1/3}",
     expect="refuted",
     falls="proof",
-    consequence="A random subset has the lemma's size with a chance of n^(-1/3) alone; one that is "
-    "cut or filled at its end has size and error, so that Lemma 5.3 stands.",
+    consequence="A random subset has the lemma's size only with probability n^(-1/3); a subset "
+    "that is cut or filled at its end has both the size and the error, so Lemma 5.3 "
+    "stands.",
     mathematics=True,
 )
 def concentration():
@@ -254,7 +255,7 @@ def concentration_repaired():
     """Measured on the chain, with n^(2/3) the lemma's error is the same. Control: n^(1/3).
 
     A subset cut or filled at its end to the lemma's size changes averages by n^(-1/3) G, which is
-    how `simulate_soft` has both.
+    how `simulate_soft` achieves both.
     """
 
     def measure(key, n):

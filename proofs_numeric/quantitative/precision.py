@@ -61,14 +61,14 @@ def least(far):
     r"least gap}",
     expect="refuted",
     falls="statement",
-    consequence="Tokens beyond tau belong into the set, at all residues; with that gamma(f) both "
-    "theorems of section 4 stand.",
+    consequence="The set must include tokens beyond tau, at all residues; with that gamma(f), "
+    "both theorems of section 4 stand.",
 )
 def margin():
     """Tokens more than tau back have logits without phi, which are not in the set.
 
-    So two logits can be seen that are nearer than the gamma(f) of that set. Control: gaps are at
-    most half of what they are.
+    So two visible logits can be closer than the gamma(f) of that set. Control: gaps are at most
+    half of what they are.
     """
     halved = lambda seed: (observed(seed)[0], observed(seed)[1] / 2)
     return construction(
@@ -106,7 +106,7 @@ MATRIX = dict(
     mathematics=True,
 )
 def matrix():
-    """The key z stands at j, and the query y at i. Control: without encodings."""
+    """The key z is at j, and the query y at i. Control: without encodings."""
     return identity(
         lhs=lambda y, z, p, q, KQ: (z + p) @ KQ @ (y + q),
         rhs=lambda y, z, p, q, KQ: (z + q) @ KQ @ (y + p),
@@ -296,14 +296,15 @@ SHORT = [
     r"\text{ during each intermediate computation}",
     expect="refuted",
     falls="reading",
-    consequence="Rounded are the terms of the softmax before they are divided by their sum, as the "
-    "paragraph goes on to say; normalised weights must not be.",
+    consequence="The terms of the softmax are rounded before they are divided by their sum, as "
+    "the paragraph goes on to say; normalised weights must not be rounded.",
 )
 def rounding():
     """Read literally the attention weights are such quantities: on 2^p equal logits all vanish.
 
-    Each weight is 1/N <= 2^-p, so that attention returns 0 and no uniform average, at just the
-    lengths of the theorems. Members are p and strings. Control: the average should be twice that.
+    Each weight is 1/N <= 2^-p, so attention returns 0 instead of the uniform average, exactly at
+    the lengths of the theorems. Members are p and strings. Control: the average should be twice
+    that.
     """
     twice = lambda m: [2 * v for v in literally(*m)]
     return exhaustive(

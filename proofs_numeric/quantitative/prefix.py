@@ -1,4 +1,4 @@
-"""Appendix A, eq. (2): the average in numbers of tokens, and from which length it is one."""
+"""Appendix A, eq. (2): the average in numbers of tokens, and the length from which it holds."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ UNSURE = range(12)
 
 
 def at_length(long):
-    """Return how far the output lies from that of hard attention, on a string so long."""
+    """Return the distance of the output from that of hard attention, on a string of this length."""
 
     def build(seed):
         f = simulation.random_one_layer(np.random.default_rng(seed), "abc", seed % 3, 1 + seed % 2)
@@ -38,10 +38,9 @@ def printed_length(f):
     consequence="It is 2^(p / gamma(f)), as in section 3.2 and in the theorems.",
 )
 def length():
-    """At that length the softmax is not hard: the smaller the margin, the shorter it would be.
+    """At that length the softmax is not hard; for smaller margins it would even be shorter.
 
-    Random transformers with p = 1, strings of 2^gamma symbols or one more. Control: four
-    symbols.
+    Random transformers with p = 1, strings of 2^gamma symbols or one more. Control: four symbols.
     """
     return construction(
         build=at_length(printed_length),
@@ -79,7 +78,7 @@ def length_repaired():
 def equation_two():
     """phi(j, i) may be nonzero at i = j + tau, but position |x| - tau is counted in the prefix.
 
-    Whether it is attended to is then not a matter of (token, position mod Delta). Two symbols,
+    Whether it is attended to then depends on more than (token, position mod Delta). Two symbols,
     uniform logits, phi(tau) = -1: that position is not attended to, and eq. (2) counts it. Members
     are (tau, string). Control: n counts one position more.
     """

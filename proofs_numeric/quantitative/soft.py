@@ -169,7 +169,7 @@ def lemma():
     tier="slow",
 )
 def lemma_best():
-    """The best of 64 subsets decays as n^(-1/3) too: choosing gains a factor, not a power.
+    """The best of 64 subsets also decays as n^(-1/3): choosing gains a factor, not a power.
 
     Control: n^(-2/3).
     """

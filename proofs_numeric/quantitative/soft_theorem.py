@@ -42,9 +42,8 @@ def nearest(N):
 def complexity():
     """With V = 0 in the first layer C(f) is 0, and f still depends on the shares of symbols.
 
-    f is the share of a, by uniform attention in the second layer; x has 1 a among 11 symbols. No z
-    of fewer symbols has that share. Members are N, the length up to which z may be. Control: half
-    of the distance.
+    f is the share of a, by uniform attention in the second layer; x has 1 a among 11 symbols. No
+    shorter z has that share. Members are N, the largest length of z. Control: half of the distance.
     """
     C = simulation.complexity(second_share(), printed=True)
     return exhaustive(
@@ -134,7 +133,7 @@ def blocks(length):
 
 @functools.cache
 def first_difference(w, least=0.1):
-    """Return the least length at which f and g differ by more, a counting w and w^2 times in them.
+    """Return the least length at which f and g differ by more; an a counts w or w^2 times in them.
 
     On strings with one a, where they differ most.
     """
@@ -204,7 +203,7 @@ def bias_repaired():
 
 
 def second_slope(seed, silent):
-    """Return the slope of p_{f,2} along a random direction, and M_f, which is to bound it.
+    """Return the slope of p_{f,2} along a random direction, and M_f, which should bound it.
 
     With K_2 = 0, silent, or not.
 

@@ -140,11 +140,11 @@ def length_one_scale():
     "Theorem 4.1 keeps its length.",
 )
 def positions():
-    """The tokens put in between are also attended to if everything at a residue is.
+    """The inserted tokens are also attended to if everything at a residue is.
 
-    f attends to odd positions and g to even ones, whatever the symbols. The proof asks for 1/eps
-    tokens at odd positions and 1/eps^2 at even ones, and no string has them. Control: nothing may
-    be put between.
+    f attends to odd positions and g to even ones, whatever the symbols. The proof requires 1/eps
+    tokens at odd positions and 1/eps^2 at even ones, which no string has. Control: nothing may be
+    inserted.
     """
     return construction(
         build=lambda E: laid_out(E, 1),
@@ -211,7 +211,7 @@ def positions_repaired():
     assumptions=[r"|x| \ge 2^{p/\gamma}, \text{ as the appendix assumes}"],
     expect="refuted",
     falls="proof",
-    consequence="z must be padded to 2^(p/gamma) with tokens that nobody attends to; Theorem 4.1 "
+    consequence="z must be padded to 2^(p/gamma) with tokens that get no attention; Theorem 4.1 "
     "has that length in its maximum.",
 )
 def short():

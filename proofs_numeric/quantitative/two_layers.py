@@ -31,7 +31,7 @@ def quotient(A, B, gammas, i):
     mathematics=True,
 )
 def ratio():
-    """It holds, here for three powers and B of either sign. Control: with gamma_3 for gamma_2.
+    """It holds, here for three powers and any sign of B. Control: with gamma_3 for gamma_2.
 
     B_1 is delta plus all that negative B_k can subtract, so the denominator is at least delta.
     """
@@ -117,7 +117,7 @@ def off_by(whole=False, swapped=False):
 
 
 def turned(f):
-    """Return f with phi(i - t, i) given to the symbol tau - t places back."""
+    """Return f with phi(i - t, i) assigned to the symbol tau - t positions back."""
     first = f.layers[0]
     heads = [dataclasses.replace(h, phi=limit.Local(h.phi.values[::-1])) for h in first.heads]
     return dataclasses.replace(
@@ -132,7 +132,7 @@ def turned(f):
     r"i^{-\gamma_h}) \exp(E_{w_t}^\top K^\top Q E_{w_\tau}) V E_{w_t},\ w = x_{i-\tau:i}",
     expect="refuted",
     falls="wording",
-    consequence="w_t is tau - t places back, so it goes with phi(i - tau + t, i).",
+    consequence="w_t is tau - t positions back, so it belongs to phi(i - tau + t, i).",
 )
 def window():
     """phi(i - t, i) belongs to x_(i-t), which is w_(tau-t). Control: other shares."""
@@ -169,7 +169,7 @@ def window_repaired():
     consequence="G_f lacks |B_1| |b_1|, and so does C(f); see quantitative.thm5.2.bias.",
 )
 def norm():
-    """The bias is missing: it makes q_f arbitrarily large for the same G_f.
+    """The bias is missing; it can make q_f arbitrarily large for the same G_f.
 
     The measurement is |q_f| / G_f against the bias; no constant bounds it. Control: it falls.
     """
@@ -207,7 +207,7 @@ def last_only(v, phi):
 
 
 def at_last_a(f, i):
-    """Return q_f at position i, where the last token is a and shares are even."""
+    """Return q_f at position i, where the last token is a and shares are equal."""
     return simulation.first_layer(f, np.array([0]), np.full(2, 0.5), np.array(i))
 
 
@@ -276,7 +276,7 @@ def drift_repaired():
     "5.2 keeps its exponent, which is 1/3 for all margins from 1/3 on.",
 )
 def margin():
-    """With phi = 1 on the suffix the margin is infinite, and the first layer still moves as 1/i.
+    """With phi = 1 on the suffix the margin is infinite, but the first layer still changes as 1/i.
 
     i^phi - 1 has the exponent 0, which is not in P_h. Members are (i, j), j >= 2, where
     j^(-infinity) is 0. Control: twice each position.
@@ -332,7 +332,7 @@ def slope():
 
 
 def gradient(f, w, mu, i, suffix):
-    """Return d q_SA / d mu as appendix B.2 has it, with the suffix's part of N_h or without."""
+    """Return d q_SA / d mu by appendix B.2, with the suffix's part of N_h or without."""
     E, last, total = f.E, f.E[w[-1]], 0.0
     for h in f.layers[0].heads:
         top = max(1.0, *h.phi.values)
@@ -355,8 +355,8 @@ def gradient(f, w, mu, i, suffix):
     r"\mu \rangle + C_h)^2}",
     expect="refuted",
     falls="proof",
-    consequence="The suffix's part of N_h is missing in the second term; the bound L_f holds, as "
-    "|N_h / D_h| is at most |V| all the same.",
+    consequence="The suffix's part of N_h is missing in the second term; the bound L_f holds, "
+    "since |N_h / D_h| is at most |V| anyway.",
 )
 def printed_gradient():
     """Against JAX's derivative of the library's first layer, without MLPs. Control: twice that."""

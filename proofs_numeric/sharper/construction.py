@@ -1,7 +1,7 @@
 """Appendix B: the transformer that computes f, Theorem 9 (its lookup), Theorem 10 (its norm).
 
-Our copy of the text has lost its formulas. Rebuilt are scores of a scale times log(T + 1), a skip
-connection that carries positions only, and a lookup that is flat around each grid point.
+Our copy of the text has lost its formulas. We rebuilt the scores, a scale times log(T + 1); a skip
+connection that carries positions only; and a lookup that is flat around each grid point.
 """
 
 import math
@@ -169,7 +169,7 @@ def flat():
     consequence="The formula is rebuilt; the norm of b, which Theorem 10 needs, has its order.",
 )
 def bias_entries():
-    """The last trapezoid must be flat beyond z = 1, so two of its units begin at above 1.
+    """The last trapezoid must be flat beyond z = 1, so two of its units begin above 1.
 
     At d = 1 the last begins at 7 / 4. Control: at most 1 / 2.
     """
@@ -288,9 +288,10 @@ def norm_in_length():
     mathematics=True,
 )
 def projected():
-    """The effect of the random projection on a norm. Control: no effect, the limit of large r.
+    """The effect of the random projection on a norm.
 
-    The second term counts: a set that holds its own number adds to the trace.
+    The second term matters: a set that contains its own number adds to the trace. Control: no
+    effect, the limit of large r.
     """
     n, r = 6, 4
     W = jnp.asarray(np.tril(np.ones((n, n))))

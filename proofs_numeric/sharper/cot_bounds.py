@@ -1,10 +1,10 @@
 """Theorems 7, 8 and 16: bounds for parity by chain of thought and in one pass.
 
-The formulas are lost. Read from the proof: a step is wrong only where the squared loss is 1/4 or
+The formulas are lost. From the proof we read: a step is wrong only where the squared loss is 1/4 or
 more, so with probability at most 4 b (Markov), b the bound of Theorem 2 for degree 2 and sparsity
-1; a chain of T steps with at most 4 T b; one pass with 4 b at degree T. What is called exponential
-are the cores exp(K + n S / (4 C^2)) of the confidence at which the bound comes to 1/4, appendix G's
-last step, with K = |theta|^2 / (2 sigma^2) and S = sigma^2 / 2 times the trace.
+1; a chain of T steps with at most 4 T b; one pass with 4 b at degree T. The paper calls exponential
+the cores exp(K + n S / (4 C^2)) of the confidence at which the bound reaches 1/4, the last step of
+appendix G, with K = |theta|^2 / (2 sigma^2) and S = sigma^2 / 2 times the trace.
 """
 
 import functools
@@ -32,7 +32,7 @@ def chain_norm(T):
 
 @functools.cache
 def step_norm(T):
-    """Return |theta|^2 of the construction for degree 2 and sparsity 1, which G takes instead."""
+    """Return |theta|^2 of the construction for degree 2 and sparsity 1, which appendix G uses."""
     return boolean.squared_norm(boolean.parity(T, (0, 1)))
 
 
@@ -80,9 +80,9 @@ def bound(norm, d, n=N):
 def linear():
     """With the norm of the network that makes all T steps, the bound of the chain is not linear.
 
-    As `sharper.16.cot.norm` has it, |theta|^2 is of order T log^2 T, and b of order |theta|^(2/3),
-    so that 4 T b grows like T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: had it
-    been measured to grow like T^(4/3).
+    By `sharper.16.cot.norm`, |theta|^2 is of order T log^2 T, and b of order |theta|^(2/3), so 4 T
+    b grows like T^(4/3) log^(2/3) T: between T = 16 and 64 like T^1.5. Control: had it been
+    measured to grow like T^(4/3).
     """
     return rate(
         measure=lambda T: 4 * T * bound(chain_norm(T), 2),
@@ -99,7 +99,7 @@ def linear():
 def linear_repaired():
     """The growth without the logarithm, at lengths where the scores outweigh the lookup.
 
-    Control: with the norm of degree 2 and sparsity 1, as the proof has it, like T.
+    Control: with the norm of degree 2 and sparsity 1, as in the proof, it grows like T.
     """
     of = lambda norm: lambda T: 4 * T * bound(norm(T), 2) / math.log(T + 1) ** (2 / 3)
     return rate(

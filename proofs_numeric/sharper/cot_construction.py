@@ -48,7 +48,7 @@ def words(longest):
 def parity():
     """The chain gives the parity of every prefix, at every input of up to 5 bits. Exact.
 
-    Control: the output position's bit is 1 at the start.
+    Control: the bit at the output position starts as 1.
     """
     holds = lambda cls: lambda x: chain(x, cls) == [sum(x[: t + 1]) % 2 for t in range(len(x))]
     return exhaustive(predicate=holds(0), universe=words(5), control=dict(predicate=holds(1)))
@@ -92,8 +92,8 @@ def network():
 def norm():
     """One network for all T steps needs a score for each of T encodings: T l^2 against 2 l^2.
 
-    The proof counts the entry of the current position alone, so its weights would change with the
-    step. Both sides are those of the networks that are built. Control: at most a quarter as much.
+    The proof counts only the entry of the current position, so its weights would change with the
+    step. Both sides are measured on the networks as built. Control: at most a quarter as much.
     """
 
     def build(T):
@@ -117,7 +117,7 @@ def norm():
     mathematics=True,
 )
 def norm_repaired():
-    """No other scores do better by more than one l^2, so the norm is linear in T.
+    """Other scores are better by at most one l^2, so the norm is linear in T.
 
     Row by row: the least norm of w_t - w_u >= l is l^2 (1 - 1/T), at w_t = l (1 - 1/T) and -l / T
     elsewhere. Control: T l^2.

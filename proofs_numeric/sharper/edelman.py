@@ -1,8 +1,8 @@
 """Appendix E.3 and Theorem 2 in numbers: a tiling of 3-parities of 20 bits, two bounds.
 
-The paper's numbers are lost. Ours: f is the sum of the six parities over sqrt(6), so that its
-coefficients have 2-norm 1 (appendix K) and its variance is 1/4, the loss of the best constant;
-C = 0.1 (appendix A), delta = 0.05.
+The paper's numbers are lost. We use: f, the sum of the six parities over sqrt(6), so that its
+coefficients have 2-norm 1 (appendix K) and its variance is 1/4, which is the loss of the best
+constant; C = 0.1 (appendix A), delta = 0.05.
 """
 
 import functools
@@ -62,7 +62,7 @@ def capacity():
     assumptions=[r"T = 20,\ \text{a tiling of 3-parities}"],
 )
 def comparison():
-    """The truncated bound is the smaller one at every n at which either is not vacuous.
+    """The truncated bound is smaller at every n where at least one of the two is not vacuous.
 
     The covering bound is taken with its universal constants 1 and inputs of norm 1, which favours
     it. Members are n. Control: n = 10^60, as the covering bound falls like n^(-1/2), ours like

@@ -71,9 +71,9 @@ def heat():
     """The heat equation: the remainder is the mean of the trace over smaller perturbations.
 
     No point of a Taylor expansion, no minimum and no interpolation is needed; where there are ReLU
-    units, the trace contains their kinks. So the trace at perturbations of size sqrt(s), s up to
-    sigma^2, is what the semi-analytic bound has to measure, and its largest value bounds it.
-    A network with attention and two parameters, by quadrature. Control: the trace at sigma alone.
+    units, the trace contains their kinks. So the semi-analytic bound has to measure the trace at
+    perturbations of size sqrt(s), s up to sigma^2, and the largest value bounds it. A network with
+    attention and two parameters, by quadrature. Control: the trace at sigma alone.
     """
     trace = lambda x, y: lambda theta: jnp.trace(jax.hessian(loss)(theta, x, y))
     gained = lambda theta, x, y, sigma: (

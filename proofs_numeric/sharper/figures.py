@@ -18,7 +18,7 @@ from theorykit.common.keys import seed_of
 
 
 def once(make):
-    """Return a function that computes the value of each seed once, since claims run in threads."""
+    """Return a function that computes each seed's value only once; claims run in threads."""
     lock, cached = threading.Lock(), functools.cache(make)
 
     @functools.wraps(make)
@@ -40,7 +40,7 @@ def networks(seed):
 
 
 def gaps(seed, degree=None, sparsity=None):
-    """Return the gap of each function of the classes that are left, (6, classes)."""
+    """Return the gap of each function of the remaining classes, (6, classes)."""
     from theorykit.experiments import sharper
 
     found = networks(seed)
@@ -151,9 +151,9 @@ def measured(whole, sigma=0.01, draws=8):
     tier="slow",
 )
 def measured_bound():
-    """The bound for the learned network, with its own norm, is never below the gap either.
+    """The bound for the learned network, with its own norm, is also never below the gap.
 
-    Nothing of the construction enters, and lambda is from a grid fixed beforehand. This covers the
+    It does not use the construction, and lambda is from a grid fixed beforehand. This covers the
     gap of the posterior and that of its centre. Control: without the KL divergence, and a tenth of
     C.
     """
@@ -184,14 +184,14 @@ def orders(seed, what, degree=None):
     statement=r"\|\hat\theta\| < \|\theta^*\|",
     expect="refuted",
     falls="reading",
-    consequence="Only that it was not reproduced: our networks are smaller, trained without "
-    "weight decay and dropout. Theorem 2 assumes domination and does not claim it.",
+    consequence="It was not reproduced, but our networks are smaller, and trained without weight "
+    "decay and dropout. Theorem 2 assumes domination and does not claim it.",
     unrepaired="at degree 3 the trace is dominated (sharper.fig2.domination.trace); for the norm "
     "none of our classes is.",
     tier="slow",
 )
 def norm():
-    """The larger networks that learn have the larger norm here, nearly all of it from the start.
+    """The larger networks here exceed the construction's norm, nearly all of it initial weights.
 
     Small networks of our training, without weight decay and dropout; the paper's had both. So
     domination, which Theorem 2 assumes, must be checked, not taken for granted. Control: by two

@@ -108,14 +108,14 @@ def functions():
     statement=r"c_i > 0 \text{ can be normalised so that } \mathbb{E} f = 0,\ \mathrm{Var} f = 1",
     expect="refuted",
     falls="wording",
-    consequence="What can be centred are the signs 2 chi - 1, or f without its mean; degree and "
-    "sparsity are the same.",
+    consequence="The signs 2 chi - 1 can be centred, or f without its mean; degree and sparsity "
+    "are the same.",
     mathematics=True,
 )
 def centred():
     """A sum of even-parity indicators with positive coefficients has mean C / 2, never 0.
 
-    Centred are the signs 2 chi - 1. Control: the mean is C.
+    The signs 2 chi - 1 are centred. Control: the mean is C.
     """
     return exhaustive(
         predicate=lambda m: moments(m)[0] == 0,

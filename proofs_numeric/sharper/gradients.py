@@ -23,7 +23,7 @@ def built(T, d, s, **options):
     r"2\, \mathbb{E}_x \|\nabla_\theta T_\theta(x)\|^2",
 )
 def trace():
-    """The exact trace, one second derivative a parameter, is twice the squared gradient norm.
+    """The exact trace, one second derivative per parameter, is twice the squared gradient norm.
 
     At zero loss, over all inputs, at the construction and at random weights. In float64, to 1e-9.
     Control: targets that are 1/2 away.
@@ -96,9 +96,10 @@ def value_gradient(T, scale=2.0):
     "its order.",
 )
 def vanish():
-    """Positions beyond s lie on no grid point, and softmax leaves them a weight.
+    """Positions beyond s do not lie on a grid point, and softmax gives them some weight.
 
-    So what is printed as zero is small. Members are T. Control: it is below 10^-6 everywhere.
+    So what the paper gives as zero is only small. Members are T. Control: it is below 10^-6
+    everywhere.
     """
     return construction(
         build=value_gradient,

@@ -42,7 +42,7 @@ def failure(n, weight, delta, constant):
 def pac_bayes():
     """The bound holds with its probability: all samples of a small problem, all posteriors.
 
-    The formula is lost in the text; this one fits the prose (a Gaussian that dominates the moments)
+    The formula is lost in our text; this one fits the prose (a Gaussian that dominates the moments)
     and its source. Losses are 0 or 1, so that C = 1/2 (Hoeffding). Members are n, lambda, delta.
     Control: C = 1/8.
     """
@@ -92,7 +92,7 @@ TERMS = dict(K=positive(), c=positive())  # K = KL + log 1/delta, c = C^2 / n
     mathematics=True,
 )
 def weight():
-    """The closed form is no more than the value at any weight, and equal at its own.
+    """The closed form is at most the value at any weight, with equality at the optimal one.
 
     Control: 1.01 times as much.
     """
@@ -137,10 +137,10 @@ def sigma():
     statement=r"\text{closed-form optima} = \text{numeric optima of the whole bound}",
 )
 def numeric():
-    """What `semi_analytic` finds is the least over a fine mesh of sigma and over weights.
+    """The result of `semi_analytic` is the minimum over a fine mesh of sigma and over weights.
 
     Members are |theta|^2, the trace, n and C. Control: the sigma of the bound without log 1/delta
-    (E.2), which is farther from the optimum than the mesh is fine.
+    (E.2), which is farther from the optimum than the spacing of the mesh.
     """
     fine = np.geomspace(1e-3, 10, 4001)
 
@@ -177,10 +177,10 @@ def numeric():
     mathematics=True,
 )
 def constant():
-    """The constant of the learned network, taken for that of its whole posterior, breaks the bound.
+    """With the learned network's constant used for its whole posterior, the bound fails.
 
-    f(x) = w x at x in {0, 1} with target 0, and w = 0 learned: all losses vanish, so that any C
-    serves, and the bound tends to E_Q L <= E_Q L^ as C -> 0. But the loss of w is w^2 x, and
+    f(x) = w x at x in {0, 1} with target 0, and w = 0 learned: all losses vanish, so any C is
+    admissible, and the bound tends to E_Q L <= E_Q L^ as C -> 0. But the loss of w is w^2 x, and
     E_Q L = sigma^2 / 2 > E_Q L^ = sigma^2 mean(x) happens with probability near 1/2, not 0.05.
     Members are n. Control: a gap above sigma^2 / 4 in less than one of 10^9 samples.
     """
@@ -206,11 +206,11 @@ def constant():
     mathematics=True,
 )
 def lower_tail():
-    """What the bound needs of a loss that is not negative: C^2 = E l^2 serves, bounded or not.
+    """For a nonnegative loss, C^2 = E l^2 is enough for the bound, whether it is bounded or not.
 
     Only the lower tail enters, E exp(t (E l - l)): no uniform bound over inputs is needed, as
-    exp(-u) <= 1 - u + u^2 / 2. It is per network: over a posterior, take the largest. Control:
-    0.4 in place of 1/2.
+    exp(-u) <= 1 - u + u^2 / 2. It is per network: over a posterior, take the largest. Control: 0.4
+    in place of 1/2.
     """
     law = inputs(p=simplex("m"), l=positive("m"), t=positive(), m=(2, 5))
     moment = lambda p, l, t: p @ l * t + jnp.log(p @ jnp.exp(-t * l))
@@ -228,7 +228,7 @@ def lower_tail():
     assumptions=[r"\ell \in \{0, 1\},\ E\ell = p"],
 )
 def bernoulli():
-    """The constant as appendix A finds it, from a sample, against the closed form of a coin.
+    """The constant of appendix A, found from a sample, against the closed form for a coin.
 
     Members are k heads of 100. Control: the standard deviation, its value at t -> 0.
     """

@@ -1,6 +1,6 @@
 """Theorems 12, 17 and 31: the effect of Gaussian parameter noise on loss and Hessian.
 
-The analytic constants are lost and said to be loose; what is checked is the order in sigma, on the
+The analytic constants are lost and said to be loose; the claims check the order in sigma on the
 construction of a random function of 3 bits, degree 2 and sparsity 2, over all inputs.
 """
 
@@ -113,9 +113,9 @@ def operator_norm():
     r"L(\theta) = O(\sigma^2)",
 )
 def mean_trace():
-    """The mean trace, which the bound needs, moves by the second order only.
+    """The mean trace, which the bound needs, changes only at second order.
 
-    So the operator norm times the number of parameters, of first order, is loose without limit as
+    So the operator norm times the number of parameters, of first order, is arbitrarily loose as
     sigma -> 0. Control: without the mirror images, first order.
     """
 

@@ -1,4 +1,4 @@
-"""Appendix D: the MLP is rescaled; is norm and sharpness lowered at once?"""
+"""Appendix D: does rescaling the MLP lower norm and sharpness at the same time?"""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from theorykit.subjects.boolean import slopes, thresholds
 
 
 def same(factor, d, z, back):
-    """Whether the lookup with its first layer times a factor, its second times `back`, is same."""
+    """Whether the lookup stays the same with its layers multiplied by a factor and `back`."""
     units = list(zip(thresholds(d), slopes(d), strict=True))
     scaled = sum(back * w * max(factor * (z - t), 0) for t, w in units)
     return scaled == sum(w * max(z - t, 0) for t, w in units)
@@ -81,7 +81,7 @@ def norm():
     "layer's gradients are the larger, and one factor still lowers both (sharper.D.both.repaired).",
 )
 def heavier():
-    """To the norm the second layer contributes more, as printed; to the gradients the first does.
+    """The second layer contributes more to the norm, as printed; the first, more to the gradients.
 
     Were it so, lambda > 1 would lower the norm and raise the sharpness. Control: ten times.
     """
@@ -107,7 +107,10 @@ def heavier():
     repairs="sharper.D.heavier",
 )
 def heavier_repaired():
-    """In norm the second layer is the heavier, in gradient the first. Control: in gradient too."""
+    """The second layer has the larger norm, the first the larger gradient.
+
+    Control: in gradient too.
+    """
 
     def build(case):
         T, d, s = case

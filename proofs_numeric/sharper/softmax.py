@@ -57,7 +57,7 @@ def softmax_bound():
 def softmax_bound_sharp():
     """1 is enough: J u has the 1-norm sum_i a_i |u_i - mean|, at most the largest |u_i|.
 
-    Met by two even weights on +1 and -1. Control: 0.95.
+    Attained by two equal weights on +1 and -1. Control: 0.95.
     """
     return lemma15(1.0, 0.95)
 
@@ -92,7 +92,7 @@ def jacobian_norm():
     mathematics=True,
 )
 def jacobian_norm_sharp():
-    """1/2, met by any weight of 1/2. Control: 0.45."""
+    """1/2, attained by any weight of 1/2. Control: 0.45."""
     return inequality(
         lhs=lambda S: one_norm(jacobian(S)),
         rhs=lambda S: 0.5,
@@ -134,7 +134,7 @@ def softmax_lipschitz():
     mathematics=True,
 )
 def softmax_lipschitz_sharp():
-    """Once is enough, as in Lemma 15. Control: 0.95."""
+    """A factor of 1 is enough, as in Lemma 15. Control: 0.95."""
     return lipschitz(1.0, 0.95)
 
 

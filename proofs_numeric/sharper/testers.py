@@ -9,7 +9,7 @@ T, FUNCTIONS = 20, 200
 
 
 def rates(test, right, wrong, level, **options):
-    """Return the share of right functions accepted and of wrong ones refused."""
+    """Return the share of right functions accepted and of wrong ones rejected."""
     accepted = lambda make: sum(
         test(make(i), T, level, seed=i, **options).accepted for i in range(FUNCTIONS)
     )
@@ -26,10 +26,10 @@ BOTH = dict(size=lambda found: found[0] >= 0.95, power=lambda found: found[1] >=
     r"\Pr[\text{accept} \mid \deg f = d + 1] \le 0.01",
 )
 def low_degree():
-    """Functions of degree d are accepted, of degree d + 1 refused, at the stated budget.
+    """Functions of degree d are accepted, and those of degree d + 1 rejected, at the stated budget.
 
-    200 random functions a degree, T = 20, sparsity 1 to 10; 152, 704 and 3,072 queries for
-    d = 1, 2, 3. Control: budgets for a miss of 0.9.
+    200 random functions per degree, T = 20, sparsity 1 to 10; 152, 704 and 3,072 queries for d = 1,
+    2, 3. Control: budgets for a miss of 0.9.
     """
 
     def build(d, **options):
@@ -55,10 +55,10 @@ def sparsity_rates(s, **options):
     repairs="sharper.H.sparsity.coordinates",
 )
 def sparsity():
-    """Sums of s parities are accepted, of s + 1 refused, on random subspaces.
+    """Sums of s parities are accepted, and those of s + 1 rejected, on random subspaces.
 
     200 random functions each, T = 20, degree 3; 320, 896 and 2,048 queries for s = 5, 10, 15.
-    Control: the same queries on random coordinates, on which sets fall together.
+    Control: the same queries on random coordinates, where sets collide.
     """
     return construction(
         build=sparsity_rates,
@@ -76,12 +76,12 @@ def sparsity():
     expect="refuted",
     falls="reading",
     consequence="On random subspaces the test has its power at the same number of queries; on "
-    "coordinates its bounds come out low, as the paper observes of its Figure 8.",
+    "coordinates its bounds are too low, as the paper observes for its Figure 8.",
 )
 def coordinates():
-    """Restricted to coordinates, sets that agree there fall together, and too few are counted.
+    """Restricted to coordinates, sets that agree there collide, and too few are counted.
 
-    Control: nothing is refused.
+    Control: nothing is rejected.
     """
     return construction(
         build=lambda s: sparsity_rates(s, subspaces="coordinates"),

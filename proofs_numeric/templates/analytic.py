@@ -36,7 +36,7 @@ def absolute(a, r):
 def sum_rule():
     """The absolute series of a sum is at most twice that of the first summand.
 
-    A slip of the pen: it is tau_2 + sigma_2. Control: once.
+    A misprint: it is tau_2 + sigma_2. Control: once.
     """
     return inequality(
         lhs=lambda a, b, r: absolute(a + b, r),
@@ -150,10 +150,10 @@ def by_type(first):
     mathematics=True,
 )
 def derivative_bound():
-    """The bound of derivatives by type, at every order, 0 too.
+    """The bound of derivatives by type, at every order, including 0.
 
-    At order 0 a constant breaks it, whose type may be as small as one likes; the proof is for
-    |mu| >= 1. Control: half the bound.
+    At order 0 a constant breaks it, since its type can be arbitrarily small; the proof is for |mu|
+    >= 1. Control: half the bound.
     """
     return inequality(
         lhs=lambda a, r: derivatives(a, 0),
@@ -236,7 +236,7 @@ def softmax_type():
     mathematics=True,
 )
 def softmax_type_by_its_value():
-    """What the proof ends with before it takes 1 / h <= 1: the bound is the weight itself.
+    """The proof's last line before it uses 1 / h <= 1: the bound is the weight itself.
 
     Control: an eighth of it; the ratio is at most e^(2 radius) - 1, or 0.145.
     """
@@ -377,9 +377,9 @@ def weight_type():
     mathematics=True,
 )
 def weight_type_repaired():
-    """With |beta| + |gamma| + 1 it is, up to the order 4 in each, and by more than is printed.
+    """With |beta| + |gamma| + 1 it is, up to order 4 in each, with room to spare.
 
-    The bound is the weight itself, as in the proof of Lemma G.6, and not only 1. Control: an eighth
+    The bound is the weight itself, as in the proof of Lemma G.6, and not just 1. Control: an eighth
     of it.
     """
     return inequality(
@@ -518,14 +518,14 @@ def product_of_softmaxes(beta, gamma, zeta, other, p, x=FIRST, y=SECOND):
     r"\|p\|_\infty))^{k_1 + k_2}) k_1! k_2!",
     expect="refuted",
     falls="statement",
-    consequence="The lemma holds with |beta| + |gamma| + 1; that derivatives may be taken under "
-    "the expectation follows all the same.",
+    consequence="The lemma holds with |beta| + |gamma| + 1; differentiation under the expectation "
+    "is still justified.",
     mathematics=True,
 )
 def derivatives_bounded():
     """At beta = gamma = 0 and zeta = 0 the derivatives are bounded whatever p is.
 
-    They are not: that in beta and gamma is proportional to p, for the strings aba and acc, while
+    They are not: the one in beta and gamma is proportional to p, for the strings aba and acc, while
     the bound is C. Control: a decreasing one.
     """
     zero = jnp.zeros(3)
@@ -627,11 +627,11 @@ def coefficients(order):
     r"\tfrac12 (2n)!\, \frac{(2n + 1) (2n)!}{n!\, \pi^{2n}},\ n \ge 1",
 )
 def kernel_derivatives_bounded_repaired():
-    """For ab with itself the even derivatives in beta have this bound, and 0.81 of it at least.
+    """For ab with itself the even derivatives in beta have this bound, and are at least 0.81 of it.
 
     Up to the order 64, in fractions, with a number just below pi; the first three orders by the
-    expansions of appendix F.1. The factor (2n)! / n! is what analyticity fails by. Control: 2 / 5
-    for 1 / 2, so that the bound cannot be lowered by a fifth.
+    expansions of appendix F.1. Because of the factor (2n)! / n! the kernel is not analytic.
+    Control: 2 / 5 for 1 / 2, so that the bound cannot be lowered by a fifth.
     """
     found = coefficients(32)
     pi = Fraction(314159, 100000)
@@ -697,8 +697,8 @@ def kernel_is_analytic():
     """The Taylor coefficients of the kernel at beta = 0 grow at most geometrically.
 
     They grow faster: for X = X~ = ab, gamma = 0, the ratio of neighbouring coefficients grows like
-    n, since a softmax has a pole at the distance pi / |zeta_1 - zeta_2|, which comes as near as one
-    likes. The series has radius 0: the kernel is smooth but not analytic at beta = 0. Lemma F.1
+    n, since a softmax has a pole at the distance pi / |zeta_1 - zeta_2|, which can be arbitrarily
+    small. The series has radius 0: the kernel is smooth but not analytic at beta = 0. Lemma F.1
     survives: see the repair. Control: ratios that fall like 1 / n.
     """
     found = coefficients(64)

@@ -1,7 +1,7 @@
-"""Section 4 and appendix J: a transformer cannot copy unseen symbols, unless a head may pass them.
+"""Section 4 and appendix J: copying unseen symbols fails, unless a head may pass them through.
 
-For strings of one token the network is f = W_E S z, z = W_E' x + gamma P, with
-S = sum_h (W_O' W_V + b I), eqs. (26) and (27).
+For strings of one token the network is f = W_E S z, z = W_E' x + gamma P, with S = sum_h (W_O' W_V
++ b I), eqs. (26) and (27).
 """
 
 import itertools
@@ -41,7 +41,7 @@ def network(theta, x, gamma):
 
 
 def machine(seed):
-    """Return logits of the shipped transformer at strings of one token, and what (27) says of them.
+    """Return the logits of the shipped transformer at strings of one token, and those by (27).
 
     Also eq. (26), which is (27) without b.
     """
@@ -67,7 +67,7 @@ def machine(seed):
 def network_of_one_token():
     """The transformer with tied embeddings and a scalar b is this at strings of one token.
 
-    Up to its readout's scale, the root of the width. Five symbols, three heads, whatever a is.
+    Up to the scale of its readout, the root of the width. Five symbols, three heads, any a.
     Control: eq. (26), without b.
     """
     near = lambda f, g: bool(jnp.allclose(f, g, atol=1e-5))
@@ -87,7 +87,7 @@ def tangent(theta, group, gamma):
 
 
 def limits(gamma):
-    """Return the printed limits, (m, 2, m, 2) each, up to the factor H that they are read with."""
+    """Return the printed limits, (m, 2, m, 2) each, without the factor H by which we read them."""
     outputs = np.eye(SYMBOLS)[:, None, :, None]
     tokens = np.eye(2)[None, :, None, :]
     hit = np.eye(SYMBOLS)[:, :2]  # delta_{i, x}
@@ -381,8 +381,8 @@ GROWTH = dict(at=(2, 4, 8), replicates=8, batch=1, tolerance=0.3)
     r"\eta_P, \eta_E = O(1) \Rightarrow \partial \mathcal L_{\mathrm{train}} / \partial t = O(1)",
     expect="refuted",
     falls="proof",
-    consequence="The theorem is about all rates for which the training loss moves at order one; "
-    "for V, P and E these are of order 1 / H too.",
+    consequence="The theorem is about all rates for which the training loss changes at order one; "
+    "for V, P and E these are also of order 1 / H.",
     tier="slow",
     mathematics=True,
 )
@@ -548,7 +548,7 @@ def copying_fails():
 def copying_works():
     """With b trained at the rate 1 / H the test loss falls at (1 - 1/m)^2, up to n^(-1/2).
 
-    The paper asks for eta_b of order H, for 1 / H: with H the training loss would not be O(1).
+    The paper has eta_b of order H in place of 1 / H; with H the training loss would not be O(1).
     Control: the limit 1.
     """
     limit = -((1 - 1 / SYMBOLS) ** 2)

@@ -102,7 +102,7 @@ def matching_examples():
     statement=r"z, z' \text{ disjoint} \iff \nexists x : x \text{ matches } z \text{ and } z'",
 )
 def disjointness():
-    """`common` finds a string that matches two templates if and only if there is one.
+    """`common` finds a string that matches two templates exactly when there is one.
 
     All pairs of templates of length three over two wildcards and the token S, against all strings
     over four tokens. Control: disjoint because they differ.
@@ -186,7 +186,7 @@ def data():
 def data_uniform():
     """The 12 maps of two wildcards into four symbols are equally likely; noise has its variance.
 
-    Control: 16 maps, as if they need not be injective.
+    Control: 16 maps, as if they did not have to be injective.
     """
     d = Distribution(templates("αβ -> 0"), symbols=4, noise=0.5)
 
@@ -264,7 +264,7 @@ def repeats(z):
 
 
 def is_match_to_sample(z):
-    """Whether exactly one of two patterns repeats like the first, in symbols of their own."""
+    """Whether exactly one of two patterns repeats like the first, each with its own symbols."""
     z = symbols(z)
     rows = [z[:3], z[3:6], z[6:]]
     apart = all(not set(a) & set(b) for a, b in itertools.combinations(rows, 2))
@@ -327,8 +327,8 @@ def counts():
 def answers():
     """The three printed labels number the answers from the same origin.
 
-    They do not: in the first, the missing β is answer 2 counted from zero and 3 from one; in the
-    other two, the missing α is 0 and 2 counted from zero. Control: labels that are all wrong.
+    They do not: in the first, the missing β is answer 2 if counted from zero and 3 if from one; in
+    the other two, the missing α is 0 and 2 counted from zero. Control: labels that are all wrong.
     """
 
     def numbered(first):
@@ -480,9 +480,9 @@ WILD_PAIRS = list(itertools.combinations(["".join(z) for z in words("αβγ", 3)
     statement=r"z \ne z' \Rightarrow \text{ the labels of } z, z' \text{ can both be met}",
     expect="refuted",
     falls="reading",
-    consequence="Templates drawn to be distinct may match the same strings, with other labels; "
-    "drawn to be disjoint, as the theory asks, they do not. At length five and two wildcards this "
-    "is one pair in 31.",
+    consequence="Templates drawn to be distinct may match the same strings, with different "
+    "labels; drawn to be disjoint, as the theory requires, they do not. At length "
+    "five and two wildcards this is one pair in 31.",
 )
 def distinct_templates():
     """Two distinct templates are disjoint, here of three wildcards at length three.

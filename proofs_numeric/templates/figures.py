@@ -34,9 +34,9 @@ def losses(kind, found, n, key, **options):
 
 
 def gain(found, n, kind, options, other, others):
-    """Return the measure: by how much the first network's loss is below the others', per trial.
+    """Return the measure: the others' loss minus the first network's, per trial.
 
-    The best of the others in each trial, where `others` lists several.
+    If `others` lists several, the best of them counts in each trial.
     """
     rivals = [(other, others)] if isinstance(others, dict) else others
 
@@ -94,7 +94,7 @@ def programs():
 def more_data():
     """The error of ridge regression with K_trans is lower by 0.15 at 256 samples than at 64.
 
-    On the programs of Fig. 2; trained networks this small leave trials behind. Control: it is the
+    On the programs of Fig. 2; trained networks this small fail in some trials. Control: it is the
     same.
     """
 
@@ -149,7 +149,7 @@ def copying_fails():
 def copying_succeeds():
     """At d_emb = 256 the loss with b, from 0, is below 0.3 on unseen symbols; log 456 is chance.
 
-    Control: 0.5, what the plain network has at d_emb = 64, where it is at its best.
+    Control: 0.5, the loss of the plain network at d_emb = 64, where it is best.
     """
     return experiment(
         measure=lambda key, progress: losses(
@@ -208,10 +208,10 @@ def regular_tokens():
     tier="slow",
 )
 def architectures():
-    """αβα against αββ, 256 samples: with a I, b I the error is lower by 0.2 than any other's.
+    """αβα against αββ, 256 samples: with a I, b I the error is lower by 0.2 than the others'.
 
-    The others are an MLP and the plain transformer, the better of them in each trial. Control: it
-    is the same.
+    The others are an MLP and the plain transformer; the better of the two counts in each trial.
+    Control: it is the same.
     """
     return better(families.aba_abb(), AB, 0.2, others=[("mlp", {}), (NETWORK, {})])
 
@@ -294,7 +294,7 @@ def heads():
 
 
 def gpt2_sizes(**changes):
-    """Return how many parameters each part of GPT-2 small has, by name; nothing is drawn."""
+    """Return the number of parameters of each part of GPT-2 small, by name; nothing is sampled."""
     from flax import nnx
 
     from theorykit.networks import nets
@@ -304,7 +304,7 @@ def gpt2_sizes(**changes):
 
 
 def in_all(sizes, names=()):
-    """Return the number of parameters, of those with a name only where names are given."""
+    """Return the number of parameters; if names are given, only of those parts."""
     return sum(size for path, size in sizes.items() if not names or path[-1] in names)
 
 
@@ -368,7 +368,7 @@ def parameters_of_gpt2_repaired():
 def gpt2():
     """GPT-2 with identity scalings has a lower perplexity on Wikitext.
 
-    Not run: it needs the Wikitext data, a tokenizer, and days of a GPU. The network option is
+    Not run: it needs the Wikitext data, a tokenizer, and days on a GPU. The network option is
     `nets.Transformer(scalars=(a, b))`; `GPT2` holds the other options. So there is no result.
     """
     return experiment(

@@ -116,7 +116,7 @@ def finite_kernel(key, n, x, y, beta, gamma):
 def kernel_of_finite_networks():
     """One network of appendix H.1 is n^(-1/2) from the kernel, root mean square over networks.
 
-    Control: no approach.
+    Control: no convergence.
     """
     exact = recursion("identity", False)[1, 1]  # at beta itself: the factor of appendix H
 
@@ -278,8 +278,8 @@ def ridge_flow():
     r"\zeta, \tilde \zeta \sim N(0, I_m),\ p \sim N(0, I_k) \text{ independent}",
     expect="refuted",
     falls="proof",
-    consequence="The same zeta must serve for both strings; the bounds that follow do not use that "
-    "they are independent.",
+    consequence="The same zeta must be used for both strings; the bounds that follow do not use "
+    "independence.",
     mathematics=True,
 )
 def representation():
@@ -323,7 +323,10 @@ def covariances(shared):
     mathematics=True,
 )
 def representation_repaired():
-    """With the same zeta for both it does, for any matrices X, X~. Control: independent ones."""
+    """With the same zeta for both it has that covariance, for any matrices X, X~.
+
+    Control: independent ones.
+    """
     return identity(
         **covariances(shared=True), proof=everywhere(), control=dict(lhs=stacked(False))
     )

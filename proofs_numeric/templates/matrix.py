@@ -129,7 +129,7 @@ def two_strings(z, w, first, second):
 
 
 def incidence(x, y):
-    """Return all that a token-symmetric kernel can see of two strings: where they repeat."""
+    """Return everything that a token-symmetric kernel sees of two strings: where they repeat."""
     both = (*x, *y)
     return [both.index(c) for c in both]
 
@@ -226,7 +226,7 @@ def is_constant(built):
     expect="refuted",
     falls="wording",
     consequence="The remark needs the assumption of Theorem I.2, that templates consist of "
-    "wildcards; with tokens an MLP may tell templates apart.",
+    "wildcards; with tokens an MLP may distinguish templates.",
 )
 def matrix_of_any_mlp():
     """N of an MLP's kernel is kappa(0) for every set of templates.
@@ -248,7 +248,7 @@ def matrix_of_any_mlp():
     statement=r"z_1, \dots, z_r \in \mathcal W^k:\ N_{ij} = \kappa(0),\ N \text{ singular}",
 )
 def matrix_of_any_mlp_repaired():
-    """For sets of wildcards only it is, and the smallest singular value is 0.
+    """For sets of templates with wildcards only, it is, and the smallest singular value is 0.
 
     Control: templates with tokens.
     """

@@ -1,4 +1,4 @@
-"""Appendix I: fully connected networks cannot tell unseen symbols apart."""
+"""Appendix I: fully connected networks cannot distinguish unseen symbols."""
 
 import functools
 
@@ -56,7 +56,7 @@ OPTIMIZERS = (optax.sgd(0.3), optax.adam(0.03))
 
 
 def outputs(which, key):
-    """Return f on both strings after training, one row an optimizer."""
+    """Return f on both strings after training, one row per optimizer."""
     found = []
     for optimizer in OPTIMIZERS:
         net = trained(key, optimizer, 400)
@@ -105,8 +105,8 @@ def unseen_strings_are_alike():
 def mlp_fails():
     """On unseen αα and αβ the mean squared error is at least (1 + 1)^2 / 4 = 1.
 
-    The mean of the two, which is below their maximum; the proof's bound holds for it too. Control:
-    strings of seen symbols.
+    The claim is about the mean of the two, which is below their maximum; the proof's bound covers
+    it. Control: strings of seen symbols.
     """
     error = lambda f: ((f - jnp.array([1.0, -1.0])) ** 2).mean(-1)
     return expectation(

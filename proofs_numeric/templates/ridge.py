@@ -1,7 +1,7 @@
 """Appendix D and Theorem 3.4: kernel ridge regression on template data.
 
-Where any token-symmetric kernel will do, it is one of incidences,
-`K(x, y) = <XX', YY'> / k^2 + tr(XY') / k`, which is exact; else the transformer's.
+Where any token-symmetric kernel is enough, we use the exact one of incidences, `K(x, y) = <XX',
+YY'> / k^2 + tr(XY') / k`; otherwise the transformer's.
 """
 
 import functools
@@ -163,7 +163,10 @@ def all_eigenvalues():
     mathematics=True,
 )
 def nonzero_eigenvalues():
-    """Over the two that are not 0 it is, and it bounds the squared norm. Control: tau + lambda."""
+    """Over the two that are not 0 it holds, and it bounds the squared norm.
+
+    Control: tau + lambda.
+    """
     two = largest_factor(2)
 
     def chain(N, smallest, share):
@@ -287,10 +290,10 @@ def ideal_is_near_with_diversity():
 
 
 def missed(K, n):
-    """Return |f_ideal - f| where K of n samples of the template α have the token of the test.
+    """Return |f_ideal - f| if K of n samples of the template α have the token of the test.
 
-    Labels 1; the kernel is 1 between different tokens and 2 between equal ones; the other samples
-    have tokens of their own; lambda = n / 4, below tau = n.
+    Labels are 1; the kernel is 1 between different tokens and 2 between equal ones; every other
+    sample has its own token; lambda = n / 4, below tau = n.
     """
     hit = np.arange(n) < K
     gram = 1.0 + np.where(np.logical_and.outer(hit, hit), 1.0, np.eye(n))
@@ -305,15 +308,15 @@ def missed(K, n):
     r"\lambda |\hat f^{\mathrm{ideal}}(x) - \hat f(x)| \le C + C n / \sqrt\rho",
     expect="refuted",
     falls="statement",
-    consequence="The distance holds with probability 1 - delta once log(1 / delta) / lambda is "
-    "added to it, which the first term of Lemma D.1 covers.",
+    consequence="The bound holds with probability 1 - delta once log(1 / delta) / lambda is added "
+    "to it, which the first term of Lemma D.1 covers.",
 )
 def rare_samples():
     """At rho = n^2, where the right side is 2 C, the left side is bounded where K samples fail.
 
     It grows in proportion to K, the number of samples that have the token of x, while K of them
     come with a probability above n^(-2 K), which is more than exp(-c n) for every c once n is
-    large. So no C will do. Control: it falls.
+    large. So no C is large enough. Control: it falls.
     """
     return rate(
         measure=lambda K: 128 / 4 * missed(K, 128),
@@ -360,8 +363,8 @@ def both_often(n, share):
 def well_represented():
     """With two equally likely templates, both have half of the samples with probability 1 / 2.
 
-    The numbers of samples add up to n, so that all must be met with equality: the probability is 0
-    for odd n and falls like n^(-1/2) for even n. Control: more than half of the samples.
+    The numbers of samples add up to n, so all must hold with equality: the probability is 0 for odd
+    n and falls like n^(-1/2) for even n. Control: more than half of the samples.
     """
     holds = lambda share: lambda n: both_often(n, share) >= Fraction(1, 2)
     return exhaustive(
@@ -452,8 +455,8 @@ def overlapping_pairs_repaired():
     r"C n / \rho \text{ with probability} \ge 1 - \exp(-c n)",
     expect="refuted",
     falls="proof",
-    consequence="The number of bad samples has to be given log(1 / delta) more, and Claim D.2 "
-    "with it; Lemma D.1 has room for that.",
+    consequence="The bound on the number of bad samples needs log(1 / delta) more, and so does "
+    "Claim D.2; Lemma D.1 has room for that.",
     mathematics=True,
 )
 def few_bad_samples():
@@ -699,8 +702,8 @@ def unseen_error(key, n, symbols, mlp=False, tests=64):
 def generalises():
     """Ridge regression with K_trans on same/different: the error on unseen symbols falls.
 
-    At least like n^(-1/2), with an alphabet of n symbols and a constant ridge. Control: an MLP's
-    kernel, which stays at chance.
+    It falls at least like n^(-1/2), with an alphabet of n symbols and a constant ridge. Control: an
+    MLP's kernel, which stays at chance.
     """
     return rate(
         measure=lambda key, n: unseen_error(key, n, n),
@@ -771,7 +774,7 @@ def learned(name, n=1024):
     tier="slow",
 )
 def learns_the_tasks():
-    """With 1,024 samples ridge regression learns three tasks on unseen symbols, an MLP's does not.
+    """With 1,024 samples K_trans learns three tasks on unseen symbols; an MLP's kernel does not.
 
     Same/different, the programs of Fig. 2, majority of length 3. Control: the MLP's kernel learns.
     """

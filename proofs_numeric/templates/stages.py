@@ -15,7 +15,7 @@ from theorykit.proofs_numeric.templates._table import TABLE
 
 
 def shared(x, y):
-    """Return R: the tokens that stand in both strings."""
+    """Return R: the tokens that occur in both strings."""
     return sorted({*x} & {*y})
 
 
@@ -51,7 +51,7 @@ def same_degrees(x, y):
 
 
 def restricted(x, R):
-    """Return the rows of X at the columns R, as the tokens in R and where they stand."""
+    """Return the rows of X at the columns R, as the tokens in R and their positions."""
     return [c if c in R else "" for c in x]
 
 
@@ -288,8 +288,8 @@ def derivative(number, x, y):
 def stage(member, derivative_of):
     """Whether a stage holds for a set: equal sums of a derivative imply the conclusion.
 
-    For every permutation tau for which what the stage assumes holds of all pairs X_i, Y_tau(i): if
-    the sum of the derivative over i is that of the identity, then what it concludes holds of all.
+    For every permutation tau such that all pairs X_i, Y_tau(i) meet the stage's assumption: if the
+    sum of the derivative over i equals that of the identity, then all pairs meet its conclusion.
     """
     number, found = member
     given, conclusion = STAGES[number - 1]
@@ -303,7 +303,7 @@ def stage(member, derivative_of):
 
 
 def is_put_to_the_test(member):
-    """Whether a permutation meets what the stage assumes, and not what it concludes."""
+    """Whether a permutation meets the assumption of the stage but not its conclusion."""
     number, found = member
     given, conclusion = STAGES[number - 1]
     return any(
@@ -342,8 +342,9 @@ STAGES = [
 def stages():
     """Each of the five stages, on every set of two or three disjoint templates of length three.
 
-    Over three wildcards and one token, with [CLS] at the end; all permutations. A set tells if its
-    stage has something to exclude. Control: the derivative of the stage before (the first: none).
+    Over three wildcards and one token, with [CLS] at the end; all permutations. A set is
+    informative if its stage has something to exclude. Control: the derivative of the stage before
+    (the first: none).
     """
     before = lambda number, x, y: derivative(number - 1, x, y) if number > 1 else 0
     members = [(number, found) for number in range(1, 6) for found in template_sets()]
@@ -372,9 +373,9 @@ def first_sum(pairs, scale):
     "line the argument is complete.",
 )
 def equality_for_the_identity():
-    """For tau = id both inequalities of the proof hold with equality, so that this is the end.
+    """For tau = id both inequalities of the proof hold with equality, so this is the end.
 
-    The first line has c_1, the others have not. Sets of disjoint templates of length three, with
+    The first line has c_1, the others do not. Sets of disjoint templates of length three, with
     [CLS]. Control: k for the constant.
     """
     equal = lambda scale: lambda found: len({*first_sum(found, scale)}) == 1

@@ -24,8 +24,8 @@ from theorykit.proofs_numeric.templates._table import TABLE
 def table():
     """Each derivative is a sum of exactly the monomials that are printed.
 
-    The starred constants are as printed, for k = 2, 3, 4, 5: all but the last as functions of k.
-    That of tr(XX'YY') too, since it is one number over k^4. Control: the constant of the last row
+    The starred constants are as printed, for k = 2, 3, 4, 5: all but the last as functions of k. So
+    is that of tr(XX'YY'), since it is one number over k^4. Control: the constant of the last row
     over k^5.
     """
 
@@ -176,7 +176,7 @@ def softmax_features(x, y, beta, gamma, zeta, p):
 def table_by_draws():
     """The expansions are the means of the derivatives of single draws, by autodiff.
 
-    At (2, 2), strings of three tokens. Control: those of a pair that repeats otherwise.
+    At (2, 2), strings of three tokens. Control: those of a pair with other repetitions.
     """
     x, y, other = np.array([0, 1, 0]), np.array([0, 2, 2]), np.array([2, 0, 2])
     value = lambda y: float(template_derivative(x.tolist(), y.tolist(), 2, 2))

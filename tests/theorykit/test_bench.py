@@ -10,11 +10,12 @@ PROGRAM = '''"""Counts.
 
 More.
 """
-import json, sys
+import json, sys, time
 from pathlib import Path
 
 def report(name, **found):
-    print(json.dumps({"benchmark": name, "theorykit": "1", **found}))
+    where = {"date": time.asctime(), "load": [time.perf_counter(), 2.0]}
+    print(json.dumps({"benchmark": name, "theorykit": "1", "run": where, **found}))
 
 def main():
     report(

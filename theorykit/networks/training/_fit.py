@@ -64,8 +64,8 @@ def fit(
     - `problem`: `OnTask(task, ...)` for fresh samples at each step, or `OnData(x, y, ...)` for a
       fixed set; it also says what is evaluated.
     - `optimizer`: an optax transformation.
-    - `steps`: how many. `every`: how many of them a chunk, one call of compiled code, has. At its
-      end come evaluation, stop rule and checkpoint.
+    - `steps`: the number of steps. `every`: how many of them are one chunk, a single call of
+      compiled code, which ends with the evaluation, the stopping rule and the checkpoint.
     - `seeds`: how many networks (4), or their numbers.
     - `stop`: whether a seed has trained enough, a bool from a dictionary of its metrics, such as
       `reaches("16/accuracy", 0.95)`. The seed keeps its parameters from then on; the fit ends when
