@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.checks._compile import compile_for
+from theorykit.checks._inputs import Case
 from theorykit.checks._sides import Sides, stack, unstack
-from theorykit.checks.domains import Case
 
 FASTEST, SLOWEST = 0.5, 0.02
 """Step sizes in latent units; each start has its own, so none has to be tuned."""

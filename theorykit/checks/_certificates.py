@@ -22,8 +22,10 @@ from theorykit.certify import (
 )
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import unsteady
+from theorykit.checks._inputs import Case, Inputs
+from theorykit.checks._kinds import Domain, Interval
+from theorykit.checks._shapes import Sizes
 from theorykit.checks._sides import Sides
-from theorykit.checks.domains import Case, Domain, Inputs, Interval, Sizes
 from theorykit.common.arguments import size
 from theorykit.common.errors import explain
 from theorykit.common.spelling import nearest

@@ -12,19 +12,19 @@ from theorykit.certify import MOST_WORK, Letter, NotCertifiable, Work, identical
 from theorykit.certify import Everywhere as Found
 from theorykit.checks._base import ClaimError
 from theorykit.checks._certificates import sentence, settings_of, unproved
-from theorykit.checks._sides import Sides
-from theorykit.checks.domains import (
+from theorykit.checks._inputs import Inputs
+from theorykit.checks._kinds import (
     PSD,
     Choices,
     Domain,
-    Inputs,
     Integers,
     Interval,
     Positive,
     Reals,
     Simplex,
-    Sizes,
 )
+from theorykit.checks._shapes import Sizes
+from theorykit.checks._sides import Sides
 from theorykit.results import Certificate, Evidence, Outcome, Scope
 
 MOST_MEMBERS = 64

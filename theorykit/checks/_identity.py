@@ -11,9 +11,10 @@ from theorykit.certify import Balls, float_above, float_below
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import certify_first, enclosed_at, fallen_control
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
+from theorykit.checks._inputs import Case, Inputs
+from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
-from theorykit.checks.domains import Case, Inputs, Sizes
 from theorykit.common.arguments import instance
 from theorykit.results import (
     Evidence,

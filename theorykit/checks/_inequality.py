@@ -19,10 +19,11 @@ from theorykit.checks._certificates import (
     proved_on_box,
 )
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
+from theorykit.checks._inputs import Case, Inputs
 from theorykit.checks._nearness import Nearness
+from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
-from theorykit.checks.domains import Case, Inputs, Sizes
 from theorykit.common.arguments import instance, size
 from theorykit.common.errors import explain
 from theorykit.results import (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool
 
-from theorykit.checks.domains import Case
+from theorykit.checks._inputs import Case
 
 Refutes = Callable[[Sequence[Case]], Bool[np.ndarray, " cases"]]
 

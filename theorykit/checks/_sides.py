@@ -12,8 +12,9 @@ from jaxtyping import Float, Float64, Shaped
 
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import compile_for, unsteady
+from theorykit.checks._inputs import Case, Inputs, call
+from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import show_arrays
-from theorykit.checks.domains import Case, Inputs, Sizes, call
 from theorykit.common.arguments import at_least_0, flag, size
 from theorykit.results import Witness
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorykit.checks import domains
+from theorykit.checks._inputs import call
+from theorykit.checks._kinds import LARGE, Integers
 from theorykit.checks.domains import (
-    call,
     choices,
     inputs,
     integers,
@@ -48,7 +48,7 @@ def test_an_unknown_size_is_named():
         lambda: interval(0, float("inf")),
         lambda: integers(2, 1),
         lambda: integers(0.5, 2),
-        lambda: domains.Integers("", None, 1),
+        lambda: Integers("", None, 1),
         lambda: interval("0", 1),
         lambda: reals({"T": 2}),
         lambda: reals(-1),
@@ -144,7 +144,7 @@ def test_structured_latents_hold_zeros_ties_and_large_entries():
     patterns = [p.tolist() for p in reals("T").structured({"T": 4})]
     assert [0, 0, 0, 0] in patterns
     assert [1, 1, 1, 1] in patterns
-    assert [domains.LARGE, 0, 0, 0] in patterns
+    assert [LARGE, 0, 0, 0] in patterns
     assert [1, -1, 1, -1] in patterns
 
 
