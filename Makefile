@@ -9,6 +9,7 @@
 #   make docs      the site, with notebooks that are run: build/docs/index.html
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
 #                  copy, themes, phone, accessibility; screenshots in build/report
+#   make latex     set the LaTeX of the last `make evidence`: build/report/paper.pdf
 #   make cluster   submit a sweep to a Slurm of one node on this machine (Debian, as root), cancel it,
 #                  and go on with it
 # They use the uv on the PATH, or put one into .venv with pip.
@@ -16,7 +17,7 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 
-.PHONY: verify test slow fuzz evidence proofs bare docs setup lint types pytest oldest browser cluster clean
+.PHONY: verify test slow fuzz evidence proofs bare docs setup lint types pytest oldest browser latex cluster clean
 
 verify: setup
 	$(UV) run --no-sync theorykit verify
@@ -73,6 +74,9 @@ oldest: $(UV)
 
 browser: setup
 	tests/browser.sh
+
+latex: setup
+	tests/latex.sh
 
 cluster: setup
 	UV=$(abspath $(UV)) tests/cluster.sh
