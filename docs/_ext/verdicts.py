@@ -142,6 +142,11 @@ def plain(text: str) -> str:
     return "`".join(shown)
 
 
+def assumed(text: str) -> str:
+    """Return an assumption, LaTeX where it has a command, as Markdown."""
+    return f"${text}$" if "\\" in text else plain(text)
+
+
 def page(paper: papers.Paper) -> str:
     """Return a paper's page."""
     of = statements(paper.id)
@@ -153,7 +158,7 @@ def page(paper: papers.Paper) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= dict(plain=plain)
+    environment.filters |= dict(plain=plain, assumed=assumed)
     return environment.get_template("verdicts.md.jinja").render(
         paper=paper,
         count=len(every),

@@ -255,7 +255,10 @@ def shortest_path():
     statement=r"\pi^* \in \arg\min_\pi \sum_i c(\{v_{i-1}, v_i\}),\ c = 1",
 )
 def shortest_path_small():
-    """The same on every graph with five nodes. Control: all nodes that lie on a shortest path."""
+    """On every graph with five nodes the label is the first shortest path.
+
+    Control: all nodes that lie on a shortest path.
+    """
     holds = lambda ties: (
         lambda text: is_first_path(
             parsed(text), np.asarray(labels(ShortestPath(ties=ties), 5)(parsed(text)))

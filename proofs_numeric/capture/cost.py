@@ -166,7 +166,10 @@ def summary_of_the_cost():
     statement=r"\mathrm{FLOPs} = O(P^2 \log(1 / \delta) T^3): \text{ exponent of } P",
 )
 def cost_at_an_accuracy():
-    """It is P^2, as the end of section 4.4 says. Control: a factor log P more."""
+    """The cost of the predictor grows as P^2, as the end of section 4.4 says.
+
+    Control: a factor log P more.
+    """
     return rate(
         measure=lambda P: predictor_flops(P, 4 * P, 16),
         at=(4, 16, 64),
@@ -402,7 +405,7 @@ def width_cost():
     statement=r"\mathrm{FLOPs} = O(N^2 T^2), \quad N = D = d_k = H \le T",
 )
 def width_cost_repaired():
-    """It is N^2 T^2 where T is larger than N. Control: a factor log N more."""
+    """A forward pass costs N^2 T^2 where T is larger than N. Control: a factor log N more."""
     return rate(
         measure=lambda N: forward_flops(4096, N, N, N),
         at=(4, 8, 16),
@@ -418,7 +421,10 @@ def width_cost_repaired():
     repairs="capture.table1.forward_cost.width",
 )
 def width_cost_at_fixed_heads():
-    """With a fixed number of heads it is N T^2. Control: a growing number of heads."""
+    """With a fixed number of heads, a forward pass costs N T^2.
+
+    Control: a growing number of heads.
+    """
     return rate(
         measure=lambda N: forward_flops(4096, N, 2, N),
         at=(8, 16, 32),

@@ -95,7 +95,10 @@ def induction_is_captured():
     tier="slow",
 )
 def sorting_is_captured():
-    """The same for sorting, up to 4 T0. Control: samples like T^2 - T0^2."""
+    """For sorting, samples up to 4 T0 grow more slowly than in proportion to T - T0.
+
+    Control: samples like T^2 - T0^2.
+    """
     return slower("sorting")
 
 
@@ -121,5 +124,8 @@ def shortest_paths_are_not_captured():
     tier="slow",
 )
 def minimum_cuts_are_not_captured():
-    """The same for minimum cuts, up to 1.5 T0. Control: as many samples at every length."""
+    """For minimum cuts, samples up to 1.5 T0 grow faster than T - T0.
+
+    Control: as many samples at every length.
+    """
     return faster("mincut")

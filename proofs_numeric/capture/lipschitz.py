@@ -247,7 +247,10 @@ def layer_norm_step():
     r"= O(1) \text{ in } T",
 )
 def no_layer_norm_step():
-    """Without the norm the same perturbation is passed on unchanged. Control: with the norm."""
+    """Without a layer norm, attention passes a constant perturbation on unchanged.
+
+    Control: with the norm.
+    """
     return rate(measure=magnified(False), **LAYER, control=dict(measure=magnified(True)))
 
 

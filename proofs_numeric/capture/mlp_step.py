@@ -270,7 +270,7 @@ def repaired_mlp_step():
     r"\mathbb E[\cos u \cos v] = e^{-(k_{11} + k_{22})/2} \cosh k_{12}",
 )
 def smooth_mlp_step():
-    """The same for erf and cos."""
+    """The MLP's covariance is the dual activation for erf and cos, too."""
     return against_quadrature("erf", "cos")
 
 

@@ -157,7 +157,10 @@ def printed_summands():
     mathematics=True,
 )
 def repaired_summands():
-    """The largest summand is of order 1 / T there. Control: what T^(-3/4) would give."""
+    """At uniform attention the largest summand is of order 1 / T.
+
+    Control: what T^(-3/4) would give.
+    """
     return rate(
         measure=at_even_weights(jnp.max),
         at=(16, 64, 256),

@@ -414,7 +414,7 @@ def specify(last, reach):
     consequence="Two indices: it takes p_Delta and phi(1, 1 + tau) too; there are finitely many.",
 )
 def parameters():
-    """They leave out p_Delta and phi(1, 1 + tau), which is for the distance tau.
+    """The listed parameters leave out p_Delta and phi(1, 1 + tau), the one for distance tau.
 
     Compiled programs without these accept other strings. Control: one less of each.
     """
@@ -433,7 +433,7 @@ def parameters():
     r"\text{ specify all positional parameters}",
 )
 def parameters_repaired():
-    """With p_Delta and phi(1, 1 + tau) they determine all of them. Control: as printed."""
+    """With p_Delta and phi(1, 1 + tau) added, they determine all. Control: as printed."""
     return construction(
         build=specify(0, 1), has=bool, cases=SPECIFIED, control=dict(build=specify(-1, 0))
     )

@@ -166,7 +166,7 @@ def majority_printed():
     r"M(i) := C_1(i) \ge C_0(i)",
 )
 def majority():
-    """MAJORITY, all strings up to length 12. Control: more 1 than 0."""
+    """The program accepts MAJORITY, on all strings up to length 12. Control: more 1 than 0."""
     right = lambda w: w.count("1") >= w.count("0")
     more = lambda w: w.count("1") > w.count("0")
     return construction(
@@ -246,7 +246,10 @@ def anbncn_printed():
     repairs="limit.crasp.programs.anbncn.printed",
 )
 def anbncn():
-    """a^n b^n c^n for n >= 0, up to length 9. Control: equal numbers in any order."""
+    """The repaired program accepts a^n b^n c^n for n >= 0, up to length 9.
+
+    Control: equal numbers in any order.
+    """
     right = lambda w: w == "".join(c * (len(w) // 3) for c in "abc")
     equal = lambda w: w.count("a") == w.count("b") == w.count("c")
     return construction(**against(right, "anbncn", 9), control=against(equal, "anbncn", 9))
@@ -258,7 +261,10 @@ def anbncn():
     statement=r"L(i) := C_{ab}(i) \ge 1 \text{ accepts } \Sigma^* ab \Sigma^*",
 )
 def contains_ab():
-    """The example of section 4.2, up to length 12. Control: an a before a b, not just before."""
+    """The example of section 4.2 accepts the strings with ab, up to length 12.
+
+    Control: an a before a b, not just before.
+    """
     loose = lambda w: "b" in w and "a" in w[: w.rindex("b")]
     return construction(
         **against(lambda w: "ab" in w, "contains_ab", 12),
@@ -272,7 +278,7 @@ def contains_ab():
     statement=r"\overleftarrow\exists A(i) := (\#[j \le i]\, A(j)) \ge 1",
 )
 def existential():
-    """Existence to the left by counting. Control: strictly to the left."""
+    """Counting expresses existence to the left. Control: strictly to the left."""
     return construction(
         **against(lambda w: "a" in w, "exists_a", 12),
         control=against(lambda w: "a" in w[:-1], "exists_a", 12),
@@ -415,7 +421,7 @@ def argmax():
     r"\mathrm{EXISTS}_{\sigma a}(i)",
 )
 def induction_all():
-    """True where eq. (10) is positive for a, up to length 8. Control: where it is for b."""
+    """NEXT_a is true where eq. (10) is positive for a, up to length 8. Control: for b."""
     possible = lambda c: lambda w: follows(w, w[-1:])[c] > 0
     return construction(
         **against(possible("a"), "induction_all", 8),
@@ -517,7 +523,7 @@ def next_b_repaired():
     r"\text{ accepts } (aa)^*",
 )
 def aa_star():
-    """(aa)*, up to length 12 over a and b. Control: a*."""
+    """The program accepts (aa)*, up to length 12 over a and b. Control: a*."""
     even = lambda w: len(w) % 2 == 0 and "b" not in w
     return construction(
         **against(even, "aa_star", 12), control=against(lambda w: "b" not in w, "aa_star", 12)

@@ -314,7 +314,7 @@ def tomita2():
     statement=r"w \in (10)^* \iff \dots \wedge C_1(|w|) = C_0(|w|)",
 )
 def tomita2_repaired():
-    """With balanced counts at the end it is (10)*. Control: without them, as printed."""
+    """With balanced counts at the end, the program recognises (10)*. Control: without them."""
     return exhaustive(
         predicate=agrees(crasp.source("tomita2"), "tomita2"),
         universe=functools.partial(up_to, most=8),

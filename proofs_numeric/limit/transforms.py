@@ -127,7 +127,10 @@ def unpadding():
     r"h(\sigma) = e^s \sigma e^{s - 1}",
 )
 def unpadding_words():
-    """The same for all words over a, b and e. Control: one more e at the end."""
+    """An unpadded program says of every word over a, b, e what a random one says of its padding.
+
+    Control: one more e at the end.
+    """
     build = wrong_unpadded("abe", farthest=2)
     return construction(
         build=build,
@@ -335,7 +338,7 @@ def morphism_local():
     statement=r"n i + c - d = n (i + \lfloor (c - d) / n \rfloor) + ((c - d) \bmod n)",
 )
 def morphism_local_repaired():
-    """It is place (c - d) mod n of the block floor((c - d) / n) further.
+    """The place to look at is (c - d) mod n, in the block floor((c - d) / n) further on.
 
     By inverse images of local countings; members are n and d. Control: a distance of d + 1.
     """

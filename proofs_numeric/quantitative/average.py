@@ -200,7 +200,10 @@ def attended_alike():
     r"A(\mathrm{sim}_N(x)) = A(x)",
 )
 def attended_repaired():
-    """Where all symbols occur in both prefixes. Control: where all occur in that of x."""
+    """The same symbols are attended to where all symbols occur in both prefixes.
+
+    Control: where all occur in that of x.
+    """
     return exhaustive(
         predicate=same_attended,
         universe=[m for m in ENDS if everything_in(m[0]) and everything_in(m[0][-m[1] :])],

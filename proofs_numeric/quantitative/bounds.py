@@ -191,7 +191,7 @@ def conditional():
     mathematics=True,
 )
 def suffix_term():
-    """1 / (gamma N) has that exponent of eps. Control: 1 + 1/alpha_0."""
+    """The error of the suffix, 1 / (gamma N), has that exponent of eps. Control: 1 + 1/alpha_0."""
     half = Fraction(1, 2)
     power = lambda a: -Fraction(half, a) - proof_length(a, half)[0]
     return exhaustive(
@@ -215,7 +215,10 @@ def averaged(eps, scale=1.0):
     r"N = \tilde O(\varepsilon^{-1 - \alpha_0^{-1}})",
 )
 def average_length():
-    """Exponent 2 at alpha_0 = 1. Control: the statement's expression, as printed."""
+    """The proof's length has exponent 2 in 1 / eps at alpha_0 = 1.
+
+    Control: the statement's expression, as printed.
+    """
     return rate(
         measure=lambda n: averaged(1 / n).length,
         at=(1e6, 1e8, 1e10),

@@ -159,10 +159,10 @@ def suffix():
     assumptions=[r"\delta < \gamma,\ A(x) \ne \emptyset,\ \text{a suffix of } \tau \text{ tokens}"],
 )
 def suffix_strings():
-    """The same on random strings of 60 symbols. Control: a tenth of it.
+    """The suffix moves the output by at most this, on random strings of 60 symbols.
 
-    tau in the bound is the number of tokens in the suffix, one more than the largest distance at
-    which phi is not 0.
+    Control: a tenth of it. tau in the bound is the number of tokens in the suffix, one more than
+    the largest distance at which phi is not 0.
     """
     case = lambda seed: in_bulk(int(seed), 60)
 

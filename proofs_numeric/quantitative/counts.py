@@ -137,7 +137,10 @@ def equation_seven():
     assumptions=[r"\varepsilon \le 1 / |\Sigma|, \varepsilon \le 1/4"],
 )
 def equations_fifteen():
-    """They hold where |P_f and P_g| <= eps |P_g|. Control: a third of each right side."""
+    """These equations hold where |P_f and P_g| <= eps |P_g|.
+
+    Control: a third of each right side.
+    """
     return equation_check("15", "15 ratios", "17 shared", at=(7,), less=1 / 3)
 
 
@@ -149,7 +152,7 @@ def equations_fifteen():
     r"|\tfrac{m_{s^*}}{n_{s^*}} |P_g| - \sum_{A_g} m_s| \le 2 + |\Sigma|",
 )
 def equations_eighteen():
-    """They hold where both have the same scale. Control: half of each right side."""
+    """These equations hold where both have the same scale. Control: half of each right side."""
     return equation_check("18 each", "18 sum", "22", "26")
 
 
@@ -205,7 +208,10 @@ def largest():
     statement=r"m_{s^*} = \Omega(1 / (|\Sigma| \varepsilon)), \text{ and no more}",
 )
 def largest_repaired():
-    """Exponent -1 in |Sigma|. Control: what m_{s*} independent of |Sigma| would give."""
+    """The largest count has exponent -1 in |Sigma|.
+
+    Control: what m_{s*} independent of |Sigma| would give.
+    """
     return rate(measure=largest_count, at=(2, 4, 8, 16), exponent=-1.0, control=alternative(0.0))
 
 
@@ -274,7 +280,10 @@ def equation_twenty():
     r"{n_{s^*}} n_s + 1",
 )
 def equation_twenty_repaired():
-    """With |P_f| there it follows from (5). Control: without the 1 that rounding adds."""
+    """With |P_f| in the denominator, (20) follows from (5).
+
+    Control: without the 1 from rounding.
+    """
 
     def within(one):
         def predicate(m):
@@ -377,7 +386,7 @@ def equation_twentyfour():
     r"\tfrac{\lceil 1/\varepsilon \rceil}{|P_f|} \right| |P_g \cap P_f| + 1",
 )
 def equation_twentyfour_repaired():
-    """With the absolute value it holds. Control: with 1/4 for 1."""
+    """With the absolute value, (24) holds. Control: with 1/4 in place of 1."""
     return exhaustive(
         predicate=twentyfour(True, 1),
         universe=one_scale(),
@@ -423,7 +432,10 @@ def equation_twentyfive():
     r"\right| |P_g \cap P_f| + 2 \le 2 + \frac{|P_g \cap P_f|}{n_{s^*}}",
 )
 def equation_twentyfive_repaired():
-    """With |P_f| there, and the absolute value of (24). Control: with half of the last term."""
+    """With |P_f| in the denominator and the absolute value of (24), (25) holds.
+
+    Control: with half of the last term.
+    """
 
     def within(part):
         def predicate(m):
@@ -463,7 +475,7 @@ def crude():
     mathematics=True,
 )
 def crude_repaired():
-    """With a factor of 2, from tau = 1 on. Control: a factor of 1."""
+    """With a factor of 2 the inequality holds from tau = 1 on. Control: a factor of 1."""
     within = lambda c: lambda m: m[0] * m[0] * m[0] + m[1] <= c * m[0] * m[0] * m[0] * m[1]
     return exhaustive(
         predicate=within(2),

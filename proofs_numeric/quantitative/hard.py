@@ -108,7 +108,10 @@ def lipschitz_repaired():
     mathematics=True,
 )
 def lipschitz_mlp():
-    """Attacked over all weights of width 2. Control: without the 1."""
+    """This is a Lipschitz constant; attacked over all weights of width 2.
+
+    Control: without the 1.
+    """
     rhs = lambda one: (
         lambda Y, Z, U, A, B: operator(U) * (one + operator(A) * operator(B)) * size(Y - Z)
     )
@@ -207,7 +210,7 @@ def norm():
     mathematics=True,
 )
 def norm_repaired():
-    """With |U| |B| |b| in its place. Control: with |U| |b|."""
+    """With |U| |B| |b| in place of the printed term, the bound holds. Control: with |U| |b|."""
     bound = lambda bias: (
         lambda Y, U, A, B, b: (
             operator(U) * ((1 + operator(A) * operator(B)) * size(Y) + bias(B) * size(b))

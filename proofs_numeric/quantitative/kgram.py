@@ -134,7 +134,10 @@ def weights_of_others():
     mathematics=True,
 )
 def weights_repaired():
-    """As in the bound on E_N and E_D two lines below. Control: e^(beta (tau - 2))."""
+    """A context that does not agree weighs at most e^(beta (tau - 1)), as in E_N and E_D.
+
+    Control: e^(beta (tau - 2)).
+    """
     return exhaustive(
         predicate=others_below(lambda beta, tau: beta * (tau - 1)),
         universe=LOGITS,

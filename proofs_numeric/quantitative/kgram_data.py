@@ -63,7 +63,7 @@ def placed():
     mathematics=True,
 )
 def placed_repaired():
-    """Without an overlap it occurs. Control: one more place."""
+    """Without an overlap the last context occurs before. Control: one more place."""
     return exhaustive(
         predicate=occurs(lambda k, T: T - k, lambda k: k),
         universe=PLACED,

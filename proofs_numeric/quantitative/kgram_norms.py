@@ -153,7 +153,7 @@ def complexity():
     statement=r"\log C(f) = \Theta(\log(1/\varepsilon)),\ \beta = \log(1/\varepsilon)",
 )
 def complexity_accuracy():
-    """At k = 4 it grows like beta. Control: the value for beta^(3/2)."""
+    """At k = 4 the logarithm of C(f) grows like beta. Control: the value for beta^(3/2)."""
     return rate(
         measure=lambda beta: math.log(simulation.complexity(limit.kgram(2, 4, beta), C=1.0)),
         at=(10, 20, 40),

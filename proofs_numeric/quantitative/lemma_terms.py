@@ -71,7 +71,7 @@ def denominator():
     mathematics=True,
 )
 def denominator_repaired():
-    """Twice that bounds it. Control: once."""
+    """Twice the printed expression bounds the conditional variance. Control: once."""
     return exhaustive(
         predicate=variance_within(2),
         universe=denominators(),
@@ -122,7 +122,10 @@ def overlap(condition):
     mathematics=True,
 )
 def overlapping():
-    """Only where (1 - q)^tau >= 1/2. In fractions. Control: where (1 - q)^tau <= 1/2."""
+    """The inequality holds only where (1 - q)^tau >= 1/2.
+
+    In fractions. Control: where (1 - q)^tau <= 1/2.
+    """
     return exhaustive(
         predicate=overlap(lambda a: True),
         universe=overlaps(),
@@ -138,7 +141,7 @@ def overlapping():
     mathematics=True,
 )
 def overlapping_repaired():
-    """With that condition it holds. Control: with (1 - q)^tau >= 1/4."""
+    """Where (1 - q)^tau >= 1/2 the inequality holds. Control: where (1 - q)^tau >= 1/4."""
     return exhaustive(
         predicate=overlap(lambda a: 2 * a >= 1),
         universe=overlaps(),
@@ -198,7 +201,10 @@ def chebyshev_step():
     mathematics=True,
 )
 def chebyshev_repaired():
-    """With the factor 4 times 2 it holds. Control: with 2."""
+    """With the factor 8, from Chebyshev's 4 and the variance's 2, the bound holds.
+
+    Control: with 2.
+    """
     return exhaustive(predicate=chebyshev(8), universe=TAILS, control=dict(predicate=chebyshev(2)))
 
 
@@ -253,7 +259,10 @@ def covariance_step():
     mathematics=True,
 )
 def covariance_repaired():
-    """With what remains of the condition it holds. Control: half of that."""
+    """With the rest of the condition, (1 - q)^(t - tau - i), the bound holds.
+
+    Control: half of it.
+    """
     most = lambda part: lambda d, e, p, q: part * (p + power(1 - q, e)) * power(1 - q, d)
     return exhaustive(
         predicate=covariance_within(most(1)),
@@ -351,7 +360,10 @@ def sum_step():
     mathematics=True,
 )
 def sum_repaired():
-    """With the factor it holds, constant 1. Control: nine tenths of it."""
+    """With the factor tau + 1 + 1/q the bound holds, with constant 1.
+
+    Control: nine tenths of it.
+    """
     within = lambda part: lambda m: truncated(*m) <= part * m[0] * (1 + math.log(m[1])) + 1e-9
     return exhaustive(
         predicate=within(1.0),

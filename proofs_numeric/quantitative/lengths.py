@@ -113,7 +113,7 @@ def asked(f, eps, printed=False):
     statement=r"\text{the proof's length, with its constants, is } \Theta(1/\varepsilon^2)",
 )
 def bound_accuracy():
-    """As printed. Control: the value for the 1/eps that a search finds."""
+    """The proof's length grows as 1/eps^2, as printed. Control: 1/eps, which a search finds."""
     return rate(
         measure=lambda n: asked(uniform(2, 1), 1 / n),
         at=(10, 100, 1000),
@@ -129,7 +129,10 @@ def bound_accuracy():
     r"\text{ where } |\Sigma|^6 \text{ is printed}",
 )
 def bound_symbols():
-    """L being the same, 6 to 48 symbols. Control: the printed expression, exponent 6."""
+    """At constant L the proof's length grows as |Sigma|^2, from 6 to 48 symbols.
+
+    Control: the printed expression, exponent 6.
+    """
     return rate(
         measure=lambda S: asked(uniform(int(S), 1), 1e-3),
         at=(12, 24, 48),
@@ -144,7 +147,10 @@ def bound_symbols():
     statement=r"\text{the proof's length, with its constants, is } O((\tau + 1)^2)",
 )
 def bound_locality():
-    """With two symbols, tau + 1 from 16 to 64: near 2. Control: what (tau + 1)^1 would give."""
+    """With two symbols, the length has an exponent near 2 in tau + 1, from 16 to 64.
+
+    Control: what (tau + 1)^1 would give.
+    """
     return rate(
         measure=lambda n: asked(uniform(2, int(n) - 1), 1e-3),
         at=(16, 32, 64),
@@ -195,7 +201,10 @@ def accuracy():
     statement=r"\text{it increases monotonically as } \varepsilon \text{ decreases}",
 )
 def accuracy_repaired():
-    """For the pair of `shares`. Control: it more than doubles as eps is halved."""
+    """For the pair of `shares` the length increases as eps decreases.
+
+    Control: it more than doubles as eps is halved.
+    """
     return exhaustive(
         predicate=lambda m: shown(1 / m[0]) < shown(1 / m[1]),
         universe=[(E, 2 * E) for E in (2, 3, 4, 6, 8)],

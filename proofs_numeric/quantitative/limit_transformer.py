@@ -104,7 +104,10 @@ def suffix_share(phi):
     statement=r"\max \phi < 1: \text{ the suffix's share decays as } i^{\phi - 1}",
 )
 def token_dominant():
-    """Below 1 the suffix's share of attention vanishes, here as i^(-1/2). Control: phi = 0.6."""
+    """For max phi < 1 the suffix's share of attention vanishes, here as i^(-1/2).
+
+    Control: phi = 0.6.
+    """
     return rate(
         measure=suffix_share(0.5), at=SIZES, exponent=-0.5, tolerance=0.05,
         control=dict(measure=suffix_share(0.6)),
@@ -117,7 +120,7 @@ def token_dominant():
     statement=r"\max \phi = 1: \text{ the suffix's share tends to a constant in } (0, 1)",
 )
 def balanced():
-    """At 1 it tends to 1/2, at rate 1/i. Control: phi = 0.95."""
+    """For max phi = 1 the suffix's share tends to 1/2, at rate 1/i. Control: phi = 0.95."""
     return rate(
         measure=suffix_share(1.0), at=SIZES, exponent=-1.0, tolerance=0.05,
         limit=0.5, control=dict(measure=suffix_share(0.95)),
@@ -130,7 +133,7 @@ def balanced():
     statement=r"\max \phi > 1: \text{ the prefix's share decays as } i^{1 - \phi}",
 )
 def position_dominant():
-    """Above 1 the suffix gets all attention, here up to i^(-1/2). Control: phi = 1.4."""
+    """For max phi > 1 the suffix gets all attention, here up to i^(-1/2). Control: phi = 1.4."""
     return rate(
         measure=suffix_share(1.5), at=SIZES, exponent=-0.5, tolerance=0.05,
         limit=1.0, control=dict(measure=suffix_share(1.4)),

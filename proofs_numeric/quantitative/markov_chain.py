@@ -65,7 +65,7 @@ def stationary():
     mathematics=True,
 )
 def kernel():
-    """It is, for k to 8. Control: without r."""
+    """The k-step probability is this, for k up to 8. Control: without r."""
     formula = lambda k, p, q, r: power(1 - q - r, k) * (1 - p) + p
     return exhaustive(
         predicate=lambda m: after(*m) == formula(*m, rise(*m[1:])),
@@ -159,7 +159,7 @@ def second_moment():
     mathematics=True,
 )
 def second_moment_repaired():
-    """With T - tau - 1 it holds. Control: with T for 2T."""
+    """With T - tau - 1 the second moment has this bound. Control: with T in place of 2T."""
     return exhaustive(
         predicate=moment_step(-1, 2), universe=longer(), control=dict(predicate=moment_step(-1, 1))
     )

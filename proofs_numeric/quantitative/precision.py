@@ -121,7 +121,10 @@ def matrix():
     statement=r"A_{(y,i),(z,j)} := (E_z + p_j)^\top K^\top Q (E_y + p_i)",
 )
 def matrix_repaired():
-    """It is the logit of section 3.1, of random transformers. Control: as printed."""
+    """With p_i and p_j exchanged, A has the logits of section 3.1, for random transformers.
+
+    Control: as printed.
+    """
 
     def build(seed):
         f = observed_transformer(seed)
@@ -320,7 +323,10 @@ def rounding():
     statement=r"\text{terms of the softmax, before they are divided by their sum, are rounded}",
 )
 def rounding_repaired():
-    """Then uniform attention is the average at every length. Control: read literally."""
+    """Rounded before the division, uniform attention is the average at every length.
+
+    Control: rounded after it.
+    """
     mean = lambda x: [Fraction(x.count(s), len(x)) for s in "ab"]
     return exhaustive(
         predicate=lambda m: averaged(*m) == mean(m[1]),

@@ -95,7 +95,7 @@ def equation_two():
     statement=r"\text{eq. (2) with } n \text{ counting positions } 1, \dots, |x| - \tau - 1",
 )
 def equation_two_repaired():
-    """With a suffix of tau + 1 tokens it holds. Control: of tau."""
+    """With a suffix of tau + 1 tokens, eq. (2) holds. Control: with one of tau tokens."""
     return exhaustive(
         predicate=lambda m: shares_agree(m, 1),
         universe=suffixes(),

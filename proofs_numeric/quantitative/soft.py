@@ -71,7 +71,7 @@ def term(k):
     r"\frac{G}{\sqrt{nq}} = O(n^{-1/3})",
 )
 def first_term():
-    """On a string of long blocks it decays as n^(-1/3), no faster. Control: n^(-1/2)."""
+    """Term (I) decays as n^(-1/3) on a string of long blocks, no faster. Control: n^(-1/2)."""
     return term(0)
 
 
@@ -82,7 +82,7 @@ def first_term():
     r"\frac{L \log n}{n} = O(n^{-1/3})",
 )
 def second_term():
-    """On the same string it decays as n^(-1/3). Control: n^(-1/2)."""
+    """Term (II) decays as n^(-1/3) on a string of long blocks. Control: n^(-1/2)."""
     return term(1)
 
 
@@ -92,7 +92,7 @@ def second_term():
     statement=r"\text{(III)} \le G \mathbb E |\mathcal I_{gap}| / n \le G \tau (q + 2/n)",
 )
 def third_term():
-    """The share of starts of runs is q = n^(-1/3). Control: n^(-1/2)."""
+    """Term (III), from the starts of runs, decays as q = n^(-1/3). Control: n^(-1/2)."""
     return term(2)
 
 

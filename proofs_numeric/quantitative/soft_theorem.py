@@ -254,7 +254,7 @@ def slope():
     r"(1 + \|K_{2,1}^\top Q_{2,1}\| G_f^2) L_f",
 )
 def slope_repaired():
-    """With both terms, K_2 = 0 and others. Control: a 100th of it."""
+    """With both terms the slope has this bound, for K_2 = 0 and others. Control: a 100th of it."""
     sides = lambda seed: second_slope(int(seed), int(seed) % 2 == 0)
     return inequality(
         lhs=lambda seed: sides(seed)[0],

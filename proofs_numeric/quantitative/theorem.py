@@ -183,7 +183,10 @@ def laid_out(E, room):
     r"encodings too}",
 )
 def positions_repaired():
-    """Numbers balanced between residues solve this. Control: the proof's numbers, laid out."""
+    """A string whose numbers are balanced between residues simulates both.
+
+    Control: the proof's numbers, laid out.
+    """
     f, g = by_position(0), by_position(1)
 
     def build(E, ours=True):

@@ -151,7 +151,7 @@ def window():
     r"i^{-\gamma_h}) \exp(E_{w_t}^\top K^\top Q E_{w_\tau}) V E_{w_t}",
 )
 def window_repaired():
-    """With tau - t it is the first layer. Control: as printed."""
+    """With tau - t, N_h gives the first layer. Control: as printed."""
     return construction(
         build=off_by(),
         has=lambda gap: gap < 1e-9,
@@ -189,7 +189,7 @@ def norm():
     assumptions=[r"\psi(0) = 0"],
 )
 def norm_repaired():
-    """With the bias it is a bound. Control: a fifth of it."""
+    """With the bias included, this bounds q_f. Control: a fifth of it."""
 
     def sides(seed):
         f, w, mu, i, _ = drawn(int(seed))
@@ -246,7 +246,7 @@ def drift():
     r"\min(i,j)^{-\gamma} \sum_h \|V_{1,h}\| \exp(4 \|K_{1,h}^\top Q_{1,h}\|)",
 )
 def drift_repaired():
-    """With |V| and an explicit constant it is a bound. Control: a 1000th of it."""
+    """With |V| and an explicit constant, the bound holds. Control: a 1000th of it."""
 
     def sides(seed):
         f, w, mu, i, j = drawn(int(seed))
@@ -371,7 +371,7 @@ def printed_gradient():
     statement=r"\ldots - \frac{i^{1-\gamma_h} N_h b_h^\top}{D_h^2}",
 )
 def gradient_repaired():
-    """With all of N_h it is the derivative. Control: as printed."""
+    """With all of N_h, this is the derivative. Control: as printed."""
     return construction(
         build=derivatives, has=derived(1.0), cases=range(3), control=dict(has=derived(0.0))
     )

@@ -118,7 +118,7 @@ def log_scale():
     mathematics=True,
 )
 def log_scale_repaired():
-    """Twice the logarithm is enough for the lookup at every T and d. Control: once."""
+    """Scores of twice the logarithm are enough for the lookup at every T and d. Control: once."""
     return exhaustive(predicate=leaks(2), universe=SIZES, control=dict(predicate=leaks(1)))
 
 
@@ -143,7 +143,7 @@ def on_grid():
     statement=r"m(z) = m(k/d) \text{ for } |z - k/d| \le \tfrac{1}{4d}",
 )
 def flat():
-    """It is flat exactly within a quarter of the spacing. Control: a third."""
+    """The lookup is flat exactly within a quarter of the spacing. Control: a third."""
 
     def holds(width):
         def predicate(member):
@@ -186,7 +186,7 @@ def bias_entries():
     repairs="sharper.10.bias",
 )
 def bias_norm():
-    """The conclusion drawn from it stands. Control: at most 3 (d + 1)."""
+    """The conclusion on the norm of b still holds. Control: at most 3 (d + 1)."""
 
     def holds(most):
         def predicate(d):
@@ -236,7 +236,10 @@ def norm_of(T, d, s, without=()):
     statement=r"\|\theta\|^2 \sim d^3",
 )
 def norm_in_degree():
-    """Cubic in the degree: the lookup's weights. Control: without them, when it is linear."""
+    """The norm is cubic in the degree, by the weights of the lookup.
+
+    Control: without them, when it is linear.
+    """
     return rate(
         measure=lambda d: norm_of(512, d, 4), at=(64, 128, 256), exponent=3.0,
         tolerance=0.2, control=dict(measure=lambda d: norm_of(512, d, 4, ["mlp_out"])),
@@ -249,7 +252,7 @@ def norm_in_degree():
     statement=r"\|\theta\|^2 \sim s \log^2 T",
 )
 def norm_in_sparsity():
-    """Linear in the sparsity, since the scores are. Control: without the scores."""
+    """The norm is linear in the sparsity, since the scores are. Control: without the scores."""
     return rate(
         measure=lambda s: norm_of(512, 2, s), at=(128, 256, 512), exponent=1.0,
         control=dict(measure=lambda s: norm_of(512, 2, s, ["score1", "score2"])),

@@ -169,7 +169,10 @@ def length():
     repairs="sharper.14.length",
 )
 def length_repaired():
-    """Like the square of log T = n log 2, at T = 256 ... 2048. Control: like n^(3/2)."""
+    """The gradient grows like the square of log T = n log 2, for T from 256 to 2048.
+
+    Control: like n^(3/2).
+    """
     return rate(
         measure=positional, at=(8, 9, 10, 11), exponent=2.0, tolerance=0.2,
         control=alternative(1.5),
@@ -190,7 +193,7 @@ def traced(T, d, s):
     tier="slow",
 )
 def trace_in_degree():
-    """Cubic in the degree. Control: quadratic."""
+    """The trace is cubic in the degree. Control: quadratic."""
     return rate(
         measure=lambda d: traced(32, d, 4), at=(6, 12, 24), exponent=3.0, tolerance=0.5,
         control=alternative(2.0),
@@ -204,7 +207,7 @@ def trace_in_degree():
     tier="slow",
 )
 def trace_in_sparsity():
-    """Linear in the sparsity, for C^2 is. Control: like the power 3/2."""
+    """The trace is linear in the sparsity, since C^2 is. Control: like the power 3/2."""
     return rate(
         measure=lambda s: traced(32, 4, s), at=(8, 16, 32), exponent=1.0, tolerance=0.3,
         control=alternative(1.5),

@@ -24,7 +24,7 @@ def same(factor, d, z, back):
     r"\mathrm{ReLU}(Z F_1 + b) F_2, \quad \lambda > 0",
 )
 def function():
-    """The function stays. Exact. Control: lambda < 0."""
+    """Rescaling leaves the function unchanged; exact. Control: lambda < 0."""
     members = [
         (Fraction(p, q), d, Fraction(j, 24))
         for p, q in ((1, 2), (2, 1), (3, 7)) for d in (1, 2, 3, 5) for j in range(25)
@@ -51,7 +51,10 @@ def parts(network):
     r"\text{ for } A \ne B; \quad \lambda^4 = B / A",
 )
 def norm():
-    """As measured at the rescaled network: norm and function. Control: lambda^2 = B / A."""
+    """At this lambda the rescaled network has the least norm, and the same outputs.
+
+    Control: lambda^2 = B / A.
+    """
 
     def build(case, power=0.25):
         T, d, s = case
@@ -163,7 +166,7 @@ def both():
     repairs="sharper.D.both",
 )
 def both_repaired():
-    """For degrees from 2, at the sizes tried. Control: lambda < 1 does."""
+    """One lambda > 1 lowers both for degrees from 2 on, at the sizes tried. Control: lambda < 1."""
 
     def build(case, factor=1.1):
         T, d, s = case

@@ -92,7 +92,7 @@ def jacobian_norm():
     mathematics=True,
 )
 def jacobian_norm_sharp():
-    """1/2, attained by any weight of 1/2. Control: 0.45."""
+    """The 1-norm is at most 1/2, attained by any weight of 1/2. Control: 0.45."""
     return inequality(
         lhs=lambda S: one_norm(jacobian(S)),
         rhs=lambda S: 0.5,
@@ -134,7 +134,7 @@ def softmax_lipschitz():
     mathematics=True,
 )
 def softmax_lipschitz_sharp():
-    """A factor of 1 is enough, as in Lemma 15. Control: 0.95."""
+    """Weights move by at most as much as scores, as in Lemma 15. Control: 0.95."""
     return lipschitz(1.0, 0.95)
 
 

@@ -53,7 +53,7 @@ def sum_rule():
     mathematics=True,
 )
 def sum_rule_repaired():
-    """It is at most the sum of both. Control: the larger one."""
+    """The absolute series of a sum is at most the sum of both. Control: the larger one."""
     return inequality(
         lhs=lambda a, b, r: absolute(a + b, r),
         rhs=lambda a, b, r: absolute(a, r) + absolute(b, r),
@@ -70,7 +70,7 @@ def sum_rule_repaired():
     mathematics=True,
 )
 def product_rule():
-    """The rule for products. Control: without tau_2 sigma_2."""
+    """The type of a product follows this rule. Control: without tau_2 sigma_2."""
 
     def bound(cross):
         def value(a, b, r):
@@ -170,7 +170,7 @@ def derivative_bound():
     mathematics=True,
 )
 def derivative_bound_repaired():
-    """From the first order on. Control: half the bound."""
+    """The bound of derivatives holds from the first order on. Control: half the bound."""
     return inequality(
         lhs=lambda a, r: derivatives(a, 1),
         rhs=by_type(1),
@@ -285,7 +285,7 @@ def reciprocal_series():
     mathematics=True,
 )
 def reciprocal_series_repaired():
-    """With (-1)^k it is the series. Control: as printed."""
+    """With (-1)^k, this is the series of 1 / y. Control: as printed."""
     return exhaustive(
         predicate=reciprocal(1), universe=range(1, 6), control=dict(predicate=reciprocal(-1))
     )
@@ -422,7 +422,10 @@ def entry_type():
     mathematics=True,
 )
 def entry_type_repaired():
-    """It is at most 2 + gamma^2, so that the lemma's C (1 + gamma^2) stands. Control: 1.9."""
+    """The absolute series is at most 2 + gamma^2, so the lemma's C (1 + gamma^2) stands.
+
+    Control: 1.9.
+    """
     series = lambda gamma: jnp.stack([gamma**2, 2 * gamma, 1.0 + 0 * gamma])
     bound = lambda c: lambda gamma: c + gamma**2
     return inequality(

@@ -176,7 +176,7 @@ def positions_block():
     mathematics=True,
 )
 def positions_block_repaired():
-    """It is gamma^2 W_E S S' W_E', so H gamma^2 delta_ij in the limit, like the others over H.
+    """The block of the positions is gamma^2 W_E S S' W_E', and H gamma^2 delta_ij in the limit.
 
     Control: as printed.
     """
@@ -230,7 +230,7 @@ def limit_with_heads():
     mathematics=True,
 )
 def limit_with_heads_repaired():
-    """It grows like H. Control: like the root of it."""
+    """The kernel of the embedding grows like H. Control: like its square root."""
     return rate(
         measure=of_heads("E"), at=(2, 4, 8), exponent=1.0, replicates=4, batch=1, tolerance=0.25,
         control=dict(exponent=0.5),
@@ -300,7 +300,10 @@ def test_loss_stays():
     mathematics=True,
 )
 def test_loss_does_not_fall():
-    """It does not fall: it rises by gamma^2 / m times the sum of the rates. Control: 2 eta_E."""
+    """The test loss does not fall: it rises by gamma^2 / m times the sum of the rates.
+
+    Control: 2 eta_E.
+    """
     return exhaustive(
         predicate=rises_by(1),
         universe=CASES,
@@ -404,7 +407,7 @@ def printed_rates():
     mathematics=True,
 )
 def rates_repaired():
-    """With all four rates of order 1 / H it stays bounded. Control: as printed."""
+    """With all four rates of order 1 / H, the slope stays bounded. Control: as printed."""
     equal = lambda heads: dict.fromkeys("OVPE", 1 / heads)
     printed = lambda heads: dict(O=1 / heads, V=1.0, P=1.0, E=1.0)
     return rate(
@@ -443,7 +446,7 @@ def rate_of_b():
     mathematics=True,
 )
 def rate_of_b_repaired():
-    """At eta_b = 1 / H it is. Control: at eta_b = 1."""
+    """At eta_b = 1 / H the slope of the training loss is bounded. Control: at eta_b = 1."""
     return rate(
         measure=training_slope(lambda heads: dict(b=1 / heads), gamma=0.0), at_most=0.0,
         control=dict(measure=training_slope(lambda heads: dict(b=1.0), gamma=0.0)), **GROWTH,
@@ -478,7 +481,7 @@ def outputs_vanish():
     mathematics=True,
 )
 def outputs_vanish_repaired():
-    """With two heads it falls like 1 / n. Control: with n of them."""
+    """With two heads the variance of the outputs falls like 1 / n. Control: with n heads."""
     return rate(
         measure=variance(lambda n: 2), exponent=-1.0,
         control=dict(measure=variance(lambda n: n)), **WIDTHS,

@@ -228,7 +228,7 @@ def determinant():
     r"\sum_\tau \mathrm{sgn}(\tau) \exp(k^2 \sum_i K_1(x_i, y_{\tau(i)}))",
 )
 def determinant_repaired():
-    """With the factor 2^-r it is, for two to four inputs. Control: as printed."""
+    """With the factor 2^-r, the sum is det N, for two to four inputs. Control: as printed."""
     return exhaustive(
         predicate=determinants(lambda r: 0.5**r),
         universe=SIZES,

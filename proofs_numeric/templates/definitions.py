@@ -87,7 +87,10 @@ def matching():
     statement=r"\alpha\alpha\beta ST \text{ matches QQRST, not QQQST, not QQSST}",
 )
 def matching_examples():
-    """The paper's three strings. Control: a map need not be injective, so that QQQST matches."""
+    """The paper's three example strings match as printed.
+
+    Control: a map need not be injective, so that QQQST matches.
+    """
     holds = lambda case: (match("ααβST", case[0]) is not None) == case[1]
     return exhaustive(
         predicate=holds,
@@ -436,7 +439,7 @@ def labelled():
     "the task in appendix B.",
 )
 def majority_labels():
-    """The caption's labels are those of the task. Control: all of them -1."""
+    """The caption's labels agree with the task. Control: all of them -1."""
     holds = lambda label: (
         lambda case: case[1] == label or 2 * case[0][1:].count("α") == len(case[0]) - 1
     )

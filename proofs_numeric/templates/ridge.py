@@ -61,7 +61,7 @@ def solved(N, smallest, share):
     mathematics=True,
 )
 def block_bounds():
-    """Both norms, for any symmetric N. Control: the factor tau / (tau + lambda)."""
+    """Both norms have this bound, for any symmetric N. Control: the factor tau / (tau + lambda)."""
 
     def lhs(N, smallest, share):
         found, _, _ = solved(N, smallest, share)
@@ -437,7 +437,10 @@ def overlapping_pairs():
     statement=r"\sum_{i \ne i'} \sum_{w, w'} P[s_i(w) = s_{i'}(w')] \le |\mathcal W| n^2 / \rho",
 )
 def overlapping_pairs_repaired():
-    """Without them it is, with C = 2 for two wildcards; it is 2 n (n - 1) / rho. Control: C = 1."""
+    """Without the terms i = i' the bound holds, with C = 2 for two wildcards.
+
+    The sum is 2 n (n - 1) / rho. Control: C = 1.
+    """
     bounded = lambda C: (
         lambda case: overlaps(case[0], case[1], 0) <= C * case[0] * case[0] * Fraction(2, case[1])
     )

@@ -138,7 +138,10 @@ def pink_traces():
     assumptions=[r"[X]_{[k] \times R} = [Y]_{[k] \times R}"],
 )
 def pink_traces_repaired():
-    """They are where the rows agree. Control: where only the degrees do."""
+    """The last two pink terms are the squared norm where the rows agree.
+
+    Control: where only the degrees do.
+    """
     return exhaustive(
         predicate=holds_for({"tr(XX'XY')": 2, "tr(XY'YY')": 2}),
         universe=where(same_rows),
@@ -210,7 +213,10 @@ def orange_trace():
     assumptions=[r"X_R := [X]_{[k] \times R} = [Y]_{[k] \times R}"],
 )
 def orange_trace_repaired():
-    """It is the sum of all entries of X_R X_R'. Control: where only the degrees agree."""
+    """The last orange term is the sum of all entries of X_R X_R'.
+
+    Control: where only the degrees agree.
+    """
 
     def predicate(pair):
         x, y = pair.split()
@@ -392,7 +398,7 @@ def equality_for_the_identity():
     statement=r"\tau = \mathrm{id}:\ g_\tau(0, 0) = c_1 \sum_i \|[1^\top X_i]_R\|^2",
 )
 def equality_for_the_identity_repaired():
-    """With c_1 = 1 / k^2 it is. Control: 1 / k."""
+    """With c_1 = 1 / k^2 in every line, equality holds. Control: 1 / k."""
     equal = lambda scale: lambda found: len({*first_sum(found, scale)}) == 1
     return exhaustive(
         predicate=equal(lambda k: k * k),

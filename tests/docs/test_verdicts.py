@@ -68,3 +68,15 @@ def test_the_table_of_evidence_counts_what_holds(verdicts):
     assert sum(int(count) for _, count in rows) == len(found)
     guide = (FILE.parents[1] / "certify.md").read_text()
     assert len(verdicts.MARK.findall(guide)) == 1
+
+
+def test_a_file_keeps_its_front_matter_and_gets_its_page(verdicts):
+    file = FILE.parents[1] / "referee" / "sharper.md"
+    source = [file.read_text()]
+    verdicts.fill(None, "referee/sharper", source)
+    assert source[0].startswith("---\npaper: sharper\n---\n\n# Verdicts: Lintilhac and Shaikh\n")
+    assert "make docs" not in source[0]
+    guide = [(FILE.parents[1] / "certify.md").read_text()]
+    verdicts.fill(None, "certify", guide)
+    assert "<!--" not in guide[0]
+    assert verdicts.evidence() in guide[0]
