@@ -122,6 +122,25 @@ def up_to(top: arb) -> arb:
     return arb(0, top).nonnegative_part()
 
 
+FARTHEST = 4096
+"""Bits between the ends of a ball that keeps a lower end above zero."""
+
+
+def spanned(low: arb, high: arb) -> arb:
+    """Return a ball of the numbers between two, which keeps a lower end that is not negative."""
+    low, high = low.lower(), high.upper()
+    if not (low >= 0 and high > low and high.is_finite()):
+        return low.union(high)
+    if low == 0 or high > low * arb(2) ** FARTHEST:
+        return up_to(high)
+    return at_least(low.union(high), low)
+
+
+def is_wide(x: Any) -> bool:
+    """Whether a number is a ball of which hardly a digit is known."""
+    return isinstance(x, arb) and not x.is_exact() and x.rel_accuracy_bits() < 16
+
+
 def ends(x: arb) -> tuple[arb, arb]:
     """Return the ends of a ball, exact numbers rounded outward."""
     return x.lower(), x.upper()
@@ -131,8 +150,8 @@ def monotone(f: Callable[[arb], arb], x: arb) -> arb:
     """Return the enclosure of a monotone function, from its values at the ends."""
     if x.is_exact():
         return f(x)
-    low, high = ends(x)
-    return f(low).union(f(high))
+    first, last = map(f, ends(x))
+    return spanned(first.min(last), first.max(last))
 
 
 # Comparison --------------------------------------------------------------------------------

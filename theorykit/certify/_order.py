@@ -8,6 +8,7 @@ absolute value by cases. With w = exp(x) a statement about softmax is one on the
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from flint import fmpq
@@ -22,6 +23,7 @@ from theorykit.certify._everywhere import (
     over_cases,
     split_on_choice,
 )
+from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
@@ -97,7 +99,12 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
         seen.add(gap.code)
         num = ring.reduced(gap.cancelled().num)
         for step, p, times in _goals(ring, num):
-            found = certain(ring, p)
+            found = (
+                certain(ring, p, quickly=True)
+                or by_cauchy(ring, p)
+                or by_triangle(ring, p, partial(_soon, ring))
+                or certain(ring, p)
+            )
             if found is None:
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
@@ -170,6 +177,11 @@ def _known_of_exponentials(ring: Ring) -> None:
             ring.raised[str(primitive(p)[0])] = fact.of
 
 
+def _soon(ring: Ring, p: Any) -> Reason | None:
+    """Return why a polynomial is not negative; what rests on many steps is left out."""
+    return certain(ring, p) or _with_effort(ring, p)
+
+
 def _with_effort(ring: Ring, p: Any) -> Reason | None:
     if p.is_constant():
         return None
@@ -186,6 +198,9 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         squares = by_program(ring, p, given)
         if squares:
             return Reason(p, "squares", "a sum of squares", squares=squares)
+    found = by_minors(ring, p, partial(_soon, ring))
+    if found:
+        return found
     harder = lambda ring, q, strict, deep: (
         certain(ring, q, strict, deep) or (None if strict else _with_effort(ring, q))
     )
