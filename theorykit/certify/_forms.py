@@ -1,7 +1,7 @@
 """Reasons that look at a polynomial as a whole: two inequalities for absolute values, and minors.
 
 They are rules of pencil and paper: absolute values go by Cauchy's inequality or by that of the
-triangle, and a quadratic form is not negative where no principal minor of its matrix is (Sylvester).
+triangle, and a quadratic form by the characteristic polynomial of its matrix.
 """
 
 import itertools
@@ -155,20 +155,24 @@ def _inside(ring: Ring, q: Any) -> tuple[Any, Any] | None:
 
 
 def by_minors(ring: Ring, p: Any, prove: Prove) -> Reason | None:
-    """Return why a quadratic form in a few letters is not negative: no principal minor is."""
+    """Return why a quadratic form in a few letters is not negative.
+
+    A symmetric matrix has no negative eigenvalue if and only if, for each k, the sum of its
+    principal minors of k rows is not negative: these are the coefficients of its characteristic
+    polynomial, up to sign, and all of its roots are real.
+    """
     for letters in _quadratic_in(ring, p):
-        matrix = [[_coefficient(ring, p, i, j) for j in letters] for i in letters]
+        matrix = [[_coefficient(p, i, j) for j in letters] for i in letters]
         parts = []
-        for rows in _principal(matrix):
-            minor = ring.reduced(_determinant(ring, matrix, rows, rows))
-            ring.spend(200 + len(minor))
-            found = prove(minor)
+        for total in _sums_of_minors(ring, matrix):
+            ring.spend(200 + len(total))
+            found = prove(total)
             if found is None:
                 break
             parts.append(found)
         else:
             of = ", ".join(ring.names[i] for i in letters)
-            how = f"a quadratic form in {of}, whose principal minors are not negative"
+            how = f"a quadratic form in {of}; sums of principal minors of its matrix are these"
             return Reason(p, "minors", how, tuple(parts))
     return None
 
@@ -184,21 +188,25 @@ def _quadratic_in(ring: Ring, p: Any) -> Iterator[tuple[int, ...]]:
                 yield letters
 
 
-def _coefficient(ring: Ring, p: Any, i: int, j: int) -> Any:
+def _coefficient(p: Any, i: int, j: int) -> Any:
     """Return the entry of a form's matrix."""
     return p.derivative(i).derivative(j) / 2
 
 
-def _principal(matrix: Sequence[Sequence[Any]]) -> Iterator[tuple[int, ...]]:
-    """Yield the rows of principal minors, but of those that are products of others."""
-    n = len(matrix)
-    for count in range(1, n + 1):
-        for rows in itertools.combinations(range(n), count):
-            reached = {rows[0]}
-            for _ in rows:
-                reached |= {j for i in reached for j in rows if not matrix[i][j].is_zero()}
-            if reached >= set(rows):
-                yield rows
+def _sums_of_minors(ring: Ring, matrix: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    """Yield them block by block, of a matrix that may be made of blocks."""
+    left = set(range(len(matrix)))
+    while left:
+        block, front = set(), [min(left)]
+        while front:
+            i = front.pop()
+            block.add(i)
+            front += [j for j in left - block if not matrix[i][j].is_zero()]
+        left -= block
+        for count in range(1, len(block) + 1):
+            rows = itertools.combinations(sorted(block), count)
+            minors = (_determinant(ring, matrix, chosen, chosen) for chosen in rows)
+            yield ring.reduced(sum(minors, ring.constant(0)))
 
 
 def _determinant(
