@@ -176,7 +176,9 @@ def _softmax(machine: Machine, e: Any, total: Any) -> Any:
     return Jet(value, scaled(_pulled(x, numbers), value))
 
 
-def _one_of(machine: Machine, inner: Any, exponents: Any) -> tuple[Any, list[Any], list[Any]] | None:
+def _one_of(
+    machine: Machine, inner: Any, exponents: Any
+) -> tuple[Any, list[Any], list[Any]] | None:
     if inner is None or exponents is None:
         return None
     whole = [inner[0], *exponents]

@@ -66,7 +66,9 @@ def prove_lipschitz(
         program = Program.trace(lambda *xs: _row(named(*xs)), like)
         names = [name for name, s in shapes.items() for _ in range(int(np.prod(s)))]
         moving = [i for i, name in enumerate(names) if of is None or name in of]
-        return _search(program, whole, shapes, moving, ball(constant), norms, budget, bits, progress)
+        return _search(
+            program, whole, shapes, moving, ball(constant), norms, budget, bits, progress
+        )
 
 
 def _search(
