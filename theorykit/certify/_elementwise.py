@@ -592,6 +592,8 @@ IN_NUMPY.add("convert_element_type")
 
 def _rounded(to: Callable[[arb], arb]) -> Callable[..., Any]:
     def of(x):
+        if hasattr(x, "rounded"):
+            return x.rounded(of(x.value))
         low, high = (to(e) for e in ends(x))
         return low if low == high else low.union(high)
 

@@ -51,7 +51,7 @@ def by_cauchy(ring: Ring, p: Any) -> Reason | None:
 
 
 def by_triangle(ring: Ring, p: Any, prove: Prove) -> Reason | None:
-    """Return why p = R - a |z| is not negative, z a sum of c_j y_j, of which M is the largest |y_j|.
+    """Return why p = R - a |z| is not negative, z = sum_j c_j y_j, and M is the largest |y_j|.
 
     Since |z| <= M sum_j |c_j| it is enough that R >= a M sum_j |c_j|.
     """

@@ -25,18 +25,17 @@ MOST_TERMS = 64
 
 
 def _remember(machine: Machine, number: Any, kind: str, parts: tuple[Any, ...]) -> None:
-    if len(machine.origins) < MOST_REMEMBERED and is_wide(number):
+    if len(machine.origins) < MOST_REMEMBERED and isinstance(_value(number), arb):
         machine.origins[id(number)] = number, kind, parts
 
 
 def is_wide(number: Any) -> bool:
     """Whether a number is a wide ball, or a jet of one."""
-    value = number.value if isinstance(number, Jet) else number
-    return _numbers.is_wide(value)
+    return _numbers.is_wide(_value(number))
 
 
 def _bounded(number: Any) -> bool:
-    value = number.value if isinstance(number, Jet) else number
+    value = _value(number)
     return not isinstance(value, arb) or bool(value.is_finite())
 
 
@@ -56,9 +55,7 @@ def _remembering(name: str, fuse: Callable[[Machine, Any, Any], Any] | None, kin
         made = plain(machine, eqn, *xs)
 
         def one(value: Any, *args: Any) -> Any:
-            if not is_wide(value):
-                return value
-            better = fuse(machine, *args) if fuse else None
+            better = fuse(machine, *args) if fuse and is_wide(value) else None
             if better is not None:
                 return better
             if kind:
@@ -94,8 +91,7 @@ def _exponents(machine: Machine, total: Any) -> list[Any] | None:
         return None
     made = []
     for term in _terms(machine, total) or ():
-        value = term.value if isinstance(term, Jet) else term
-        if value == 0:
+        if _value(term) == 0:
             continue
         inner = _made_of(machine, term, "exp")
         if inner is None:
@@ -113,8 +109,12 @@ def _unshifted(machine: Machine, numbers: Sequence[Any]) -> tuple[list[Any], Any
     return [p[0] for p in pairs if p is not None], first[1]
 
 
+def _value(number: Any) -> Any:
+    return number.value if isinstance(number, Jet) else number
+
+
 def _values(numbers: Sequence[Any]) -> list[arb]:
-    return [x.value if isinstance(x, Jet) else x for x in numbers]
+    return list(map(_value, numbers))
 
 
 def _log_ratio(x: arb, others: Sequence[arb]) -> arb:
@@ -156,7 +156,7 @@ def _shares(numbers: Sequence[Any]) -> list[arb]:
 
 
 def _pulled(x: Any, numbers: Sequence[Any]) -> Any:
-    """Return the slopes of x - log sum_j exp(x_j)."""
+    """Return the slopes of x - log sum_j exp(x_j), which are those of sum_j p_j (x - x_j)."""
     made: Any = ()
     for y, p in zip(numbers, _shares(numbers), strict=True):
         if y is not x:
@@ -164,16 +164,65 @@ def _pulled(x: Any, numbers: Sequence[Any]) -> Any:
     return made
 
 
+def _of_share(x: Any, numbers: Sequence[Any]) -> Any:
+    """Return the slopes of p = exp(x) / sum_j exp(x_j).
+
+    They are sum_j p p_j (x' - x_j'), and p (1 - p) x' - sum_j p p_j x_j', over the other j; the
+    second is narrower where no slope is wide, and p p_j is at most q (1 - q) for q = p and q = p_j.
+    """
+    shares = _shares(numbers)
+    mine = next(p for y, p in zip(numbers, shares, strict=True) if y is x)
+    pairs = [
+        (y, _at_most(mine * p, _hump(mine), _hump(p)))
+        for y, p in zip(numbers, shares, strict=True)
+        if y is not x
+    ]
+    together: Any = ()
+    apart = scaled(x.slopes, _hump(mine))
+    for y, w in pairs:
+        away = scaled(y.slopes, arb(-1))
+        together = added(together, scaled(added(x.slopes, away), w))
+        apart = added(apart, scaled(away, w))
+    if not together or not apart:
+        return together
+    narrower = lambda a, b: a if a.rad() < b.rad() else b
+    return tuple(map(narrower, together, apart))
+
+
+def _hump(p: arb) -> arb:
+    """Return p (1 - p) for a p in [0, 1], which rises to 1/4 at 1/2."""
+    low, high = ends(p)
+    of = lambda e: e * (1 - e)
+    half = arb(1) / 2
+    least = of(low).min(of(high))
+    most = arb(1) / 4 if low <= half <= high else of(low).max(of(high))
+    return spanned(least if least > 0 else arb(0), most)
+
+
+def _at_most(x: arb, *bounds: arb) -> arb:
+    """Return a number that is not negative, and at most as large as any of these may be."""
+    low, high = ends(x)
+    for bound in bounds:
+        high = high.min(bound.upper())
+    return spanned(low if low > 0 else arb(0), high)
+
+
 def _softmax(machine: Machine, e: Any, total: Any) -> Any:
     """Return exp(x) / sum_j exp(x_j), where x is one of them."""
     found = _one_of(machine, _made_of(machine, e, "exp"), _exponents(machine, total))
     if found is None:
         return None
-    x, numbers, others = found
-    if not isinstance(e, Jet):
-        return _share(x, others)
-    value = _share(x.value, _values(others))
-    return Jet(value, scaled(_pulled(x, numbers), value))
+    return _share_of(machine, *found)
+
+
+def _share_of(machine: Machine, x: Any, numbers: list[Any], others: list[Any]) -> Any:
+    """Return exp(x) / sum_j exp(x_j), the same object for the same numbers."""
+    key = (id(x), *sorted(map(id, numbers)))
+    if key not in machine.shares:
+        value = _share(_value(x), _values(others))
+        made = Jet(value, _of_share(x, numbers)) if isinstance(x, Jet) else value
+        machine.shares[key] = made, numbers  # which keeps their identities
+    return machine.shares[key][0]
 
 
 def _one_of(
@@ -208,7 +257,7 @@ def _logsumexp(machine: Machine, a: Any, b: Any) -> Any:
         if taken is None or taken is not shift or not (_alike(exponents) and _alike(numbers)):
             continue
         value = _smooth_maximum(_values(numbers))
-        if not isinstance(logarithm, Jet):
+        if not isinstance(numbers[0], Jet):
             return value
         slopes: Any = ()
         for y, p in zip(numbers, _shares(numbers), strict=True):
@@ -224,9 +273,10 @@ def _log_softmax(machine: Machine, d: Any, logarithm: Any) -> Any:
     if found is None:
         return None
     x, numbers, others = found
-    if not isinstance(d, Jet):
-        return -_log_ratio(x, others)
-    return Jet(-_log_ratio(x.value, _values(others)), _pulled(x, numbers))
+    value = -_log_ratio(_value(x), _values(others))
+    made = Jet(value, _pulled(x, numbers)) if isinstance(x, Jet) else value
+    _remember(machine, made, "log", (_share_of(machine, *found),))
+    return made
 
 
 def _entropy(machine: Machine, a: Any, b: Any) -> Any:
@@ -260,7 +310,7 @@ def _sum_rule(machine: Machine, eqn: Any, x: Any) -> Any:
         return made
     kept = [a for a in range(x.ndim) if a not in axes]
     rows = x.transpose(*kept, *axes).reshape(*(x.shape[a] for a in kept), -1)
-    if rows.shape[-1] <= MOST_TERMS:
+    if 1 < rows.shape[-1] <= MOST_TERMS:  # a sum of one number is that number
         for where in np.ndindex(made.shape):
             _remember(machine, made[where], "sum", tuple(rows[where]))
     return made

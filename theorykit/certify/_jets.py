@@ -12,7 +12,7 @@ from flint import arb
 
 from theorykit.certify import _elementwise as on_balls
 from theorykit.certify._machine import Field, Machine
-from theorykit.certify._numbers import constant, equal, is_wide, less
+from theorykit.certify._numbers import constant, equal, is_wide, less, spanned
 
 _plain = Machine()
 
@@ -147,6 +147,10 @@ class Jet:
         sign = self.value if self.value.is_nan() else self.value.sgn()
         return Jet(sign, () if sign.is_exact() else None)
 
+    def rounded(self, value: arb) -> "Jet":
+        """Return what it is rounded to, over the box: one number, or it jumps."""
+        return Jet(value, () if value.is_exact() else None)
+
     def max(self, other: "Jet") -> "Jet":
         """Return the larger: continuous, so its slopes lie among those of the two."""
         value = on_balls.larger(_plain, self.value, other.value)
@@ -201,7 +205,7 @@ def _united(a: Slopes, b: Slopes) -> Slopes:
         return ()
     a = a or (arb(0),) * len(b or ())
     b = b or (arb(0),) * len(a)
-    return tuple(x.union(y) for x, y in zip(a, b, strict=True))
+    return tuple(x if x is y else spanned(x.min(y), x.max(y)) for x, y in zip(a, b, strict=True))
 
 
 JETS = Field(

@@ -1,9 +1,9 @@
 """Lipschitz constants on a box: the norm of the derivative, enclosed piece by piece.
 
 On a convex set a continuous function is Lipschitz with the largest norm of its derivative, where
-that is enclosed in Clarke's sense: at a kink of |x| or max, by the hull of the slopes beside it. The
-derivative is taken number by number (`_jets`) and not by JAX, whose rules may say something else at
-a kink or behind `stop_gradient`. A function that may jump in a piece has no slope there.
+that is enclosed in Clarke's sense: at a kink of |x| or max, by the hull of the slopes beside it.
+The derivative is taken number by number (`_jets`) and not by JAX, whose rules may say something
+else at a kink or behind `stop_gradient`. A function that may jump in a piece has no slope there.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from flint import arb
 
-from theorykit.certify._elementwise import absolute
+from theorykit.certify._elementwise import absolute, each
 from theorykit.certify._enclose import Program
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
@@ -26,6 +26,8 @@ from theorykit.common.arguments import function, shown
 
 Norm = float
 """The norm of a vector: 1, 2 or infinity."""
+
+_PLAIN = Machine()
 
 INFINITY = float("inf")
 DUAL: dict[Norm, Norm] = {1: INFINITY, 2: 2, INFINITY: 1}
@@ -147,7 +149,7 @@ def norm_of(matrix: np.ndarray, norms: tuple[Norm, Norm]) -> arb:
     from any norm to infinity. From 2 to 2 it is the smaller of Frobenius' norm and Schur's bound,
     the root of the largest sum of a row times that of a column.
     """
-    size = np.vectorize(lambda x: _top(absolute(Machine(), x)), otypes=[object])(matrix)
+    size = each(lambda x: absolute(_PLAIN, x).upper(), matrix)
     if not size.size:
         return arb(0)
     source, target = norms
@@ -160,10 +162,6 @@ def norm_of(matrix: np.ndarray, norms: tuple[Norm, Norm]) -> arb:
         down = _largest([sum(column, arb(0)) for column in size.T])
         bound = _least(bound, (across * down).sqrt())
     return bound
-
-
-def _top(x: arb) -> arb:
-    return x.upper()
 
 
 def _largest(numbers: Sequence[arb]) -> arb:

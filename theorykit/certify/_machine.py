@@ -89,7 +89,8 @@ class Machine:
     (their union) in place of raising; `analytic`, for complex numbers: a choice that is left open
     gives NaN, since the union is not analytic; `culprit`, the first equation that made a number
     without bounds from numbers that had them; `remembers`, whether wide numbers remember what they
-    were made of, in `origins`: by identity, the number, the name of a function, its arguments.
+    were made of, in `origins`: by identity, the number, the name of a function, its arguments;
+    `shares`, the parts of sums of exponentials that were found, see `_fused`.
     """
 
     field: Field = REALS
@@ -99,6 +100,9 @@ class Machine:
     calls: list[Any] = dataclasses.field(default_factory=list, repr=False)
     remembers: bool = False
     origins: dict[int, tuple[Any, str, tuple[Any, ...]]] = dataclasses.field(
+        default_factory=dict, repr=False
+    )
+    shares: dict[tuple[int, ...], tuple[Any, Any]] = dataclasses.field(
         default_factory=dict, repr=False
     )
 

@@ -127,13 +127,27 @@ FARTHEST = 4096
 
 
 def spanned(low: arb, high: arb) -> arb:
-    """Return a ball of the numbers between two, which keeps a lower end that is not negative."""
+    """Return a ball of the numbers between two, which keeps one of these ends.
+
+    A radius has thirty bits, so that one end only can be met: a lower one that would be taken below
+    zero otherwise, else the one that is the shorter number, such as a bound of 1.
+    """
     low, high = low.lower(), high.upper()
-    if not (low >= 0 and high > low and high.is_finite()):
+    if not (low.is_finite() and high > low and high.is_finite()):
         return low.union(high)
-    if low == 0 or high > low * arb(2) ** FARTHEST:
+    if low == 0:
         return up_to(high)
-    return at_least(low.union(high), low)
+    if high == 0:
+        return -up_to(-low)
+    if low > 0 and high > low * arb(2) ** FARTHEST:
+        return up_to(high)
+    if 0 < low < high / 1024 or _length(low) < _length(high):
+        return at_least(low.union(high), low)
+    return at_most(low.union(high), high)
+
+
+def _length(x: arb) -> int:
+    return int(x.man_exp()[0]).bit_length()
 
 
 def is_wide(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Cauchy's inequality, the triangle's, and quadratic forms by their minors: true, and nearly true."""
+"""Cauchy's inequality, the triangle's, and forms by their minors: true, and nearly true."""
 
 import itertools
 from fractions import Fraction
