@@ -115,7 +115,14 @@ def two_stage_ridge():
     return identity(
         lhs=regressed,
         rhs=corrected,
-        over=inputs(F1=reals("3 5"), F2=reals("4 5"), F=reals("2 5"), y1=reals("3"), y2=reals("4")),
+        over=inputs(
+            F1=reals("n n+2"),
+            F2=reals("n+1 n+2"),
+            F=reals("2 n+2"),
+            y1=reals("n"),
+            y2=reals("n+1"),
+            n=(1, 3),
+        ),
         control=dict(lhs=forgetful),
     )
 

@@ -284,6 +284,7 @@ def rkhs_bound_repaired():
         over=TESTED,
         floor=1e-7,
         **SEARCH,
+        proof=everywhere(),
         control=dict(
             rhs=lambda G, y, kappa: 0.9 * norm(y) / (2 * jnp.sqrt(kappa)) * jnp.sqrt(G[-1, -1])
         ),

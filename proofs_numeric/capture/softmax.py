@@ -169,13 +169,12 @@ def repaired_summands():
     )
 
 
-def at_most(lhs, constant, smaller):
+def at_most(lhs, constant, smaller, **options):
     """Return the check of lhs <= constant M, with a smaller constant as its control."""
     return inequality(
         lhs=lhs,
         rhs=lambda V: constant * size(V),
-        over=SCORES,
-        **SEARCH,
+        **dict(over=SCORES, **SEARCH) | options,
         control=dict(rhs=lambda V: smaller * size(V)),
     )
 
@@ -243,9 +242,11 @@ def cross_block_sharp():
     """The cross block is at most M, not only 4 M; the constant is the best for every T >= 2.
 
     It is the mean of |V - row mean - column mean + mean| under A x A'. Centring contracts the
-    second moment, which bounds the first. Equality: T = 2, even weights, V a checkerboard.
+    second moment, which bounds the first. Equality: T = 2, even weights, V a checkerboard. Two and
+    three tokens are proved for all reals.
     """
-    return at_most(cross_block, 1.0, 0.9)
+    over = inputs(s1=reals("T"), s2=reals("T"), V=reals("T T"), T=(2, 3, 12))
+    return at_most(cross_block, 1.0, 0.9, over=over, proof=everywhere(T=(2, 3)))
 
 
 @claim(

@@ -11,6 +11,7 @@ from theorykit.certify._constants import exact
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
+from theorykit.certify._lipschitz import prove_lipschitz
 from theorykit.certify._machine import RULES, Field, Machine, NotCertifiable
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._order import ordered
@@ -44,5 +45,6 @@ __all__ = [
     "ordered",
     "precision",
     "prove",
+    "prove_lipschitz",
     "shown",
 ]

@@ -134,7 +134,7 @@ def at_most(a: Quotient, b: Quotient) -> bool:
     known = signed(ring, num)
     if known:
         return known > 0
-    turn, p = open_factors(ring, num)
+    turn, p = open_factors(ring, num, strict=False)
     raise Split(ring.show(p), [[(turn * p, ">=")], [(-turn * p, ">=")]])
 
 

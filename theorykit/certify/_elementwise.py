@@ -17,7 +17,16 @@ from theorykit.certify._machine import (
     is_inexact,
     rule,
 )
-from theorykit.certify._numbers import at_least, at_most, ends, monotone, objects, up_to
+from theorykit.certify._numbers import (
+    at_least,
+    at_most,
+    ends,
+    is_wide,
+    monotone,
+    objects,
+    spanned,
+    up_to,
+)
 
 
 def each(f: Callable[..., Any], *arrays: Any) -> np.ndarray:
@@ -80,7 +89,21 @@ IN_NUMPY.update({"add", "add_any", "sub", "mul", "neg"})
 
 @rule("div")
 def _div(machine, eqn, x, y):
-    return partial(machine, eqn, lambda a, b: a / b, x, y, why="the denominator may be zero")
+    return partial(machine, eqn, quotient, x, y, why="the denominator may be zero")
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Return a / b; a wide denominator with a sign is taken at its ends."""
+    if not (is_wide(b) and is_ball(a) and a.is_finite() and b.is_finite()) or b.contains(0):
+        return a / b
+    corners = [x / y for x in set_of_ends(a) for y in ends(b)]
+    low, high = functools.reduce(arb.min, corners), functools.reduce(arb.max, corners)
+    return spanned(low, high)
+
+
+def set_of_ends(x: arb) -> tuple[arb, ...]:
+    """Return the ends of a ball, one where they are the same."""
+    return (x,) if x.is_exact() else ends(x)
 
 
 def partial(machine: Machine, eqn: Any, f: Callable[..., Any], *xs: Any, why: str) -> np.ndarray:
@@ -161,10 +184,30 @@ def method(name: str) -> Callable[[Any], Any]:
     return lambda x: getattr(x, name)()
 
 
-for name in ("exp", "expm1", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc"):
+def at_ends(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that is monotone everywhere, evaluated at the ends of wide balls."""
+    return lambda x: monotone(f, x) if is_wide(x) and x.is_finite() else f(x)
+
+
+def logistic(x: Any) -> Any:
+    """Return 1 / (1 + exp(-x))."""
+    return 1 / (1 + (-x).exp()) if not hasattr(x, "logistic") else x.logistic()
+
+
+def cosh(x: Any) -> Any:
+    """Return the hyperbolic cosine, which rises with |x|."""
+    if not x.is_finite():
+        return x.cosh()
+    return at_ends(method("cosh"))(up_to(x.abs_upper()) if x.contains(0) else abs(x))
+
+
+for name in ("exp", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "erfc"):
+    function(name, at_ends(method(name)))
+for name in ("sin", "cos"):
     function(name, method(name))
-function("exp2", lambda x: (x * arb(2).log()).exp())
-function("logistic", lambda x: 1 / (1 + (-x).exp()) if not hasattr(x, "logistic") else x.logistic())
+function("cosh", lambda x: cosh(x) if is_wide(x) and x.is_finite() else x.cosh())
+function("exp2", at_ends(lambda x: (x * arb(2).log()).exp()))
+function("logistic", at_ends(logistic))
 function("conj", lambda x: x.conjugate() if isinstance(x, acb) else x)
 function("real", lambda x: x.real if isinstance(x, acb) else x)
 function("imag", lambda x: x.imag if isinstance(x, acb) else arb(0))
@@ -177,6 +220,11 @@ for name in ("tan", "lgamma", "digamma"):
 def log(x: Any) -> Any:
     """Return the logarithm; that of zero is minus infinity, as in JAX."""
     return arb.neg_inf() if is_ball(x) and x == 0 else x.log()
+
+
+def where_positive(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that is monotone on the positive numbers, evaluated at a ball's ends."""
+    return lambda x: monotone(f, x) if is_wide(x) and x.is_finite() and x > 0 else f(x)
 
 
 def root(x: Any) -> Any:
@@ -210,10 +258,10 @@ def between(f: Callable[[arb], arb]) -> Callable[[Any], Any]:
     return of
 
 
-edged("log", log, "the argument may be zero or negative")
+edged("log", where_positive(log), "the argument may be zero or negative")
 edged("log1p", method("log1p"), "the argument may be -1 or less")
-edged("sqrt", root, "the argument may be negative")
-edged("rsqrt", method("rsqrt"), "the argument may be zero or negative")
+edged("sqrt", where_positive(root), "the argument may be negative")
+edged("rsqrt", where_positive(method("rsqrt")), "the argument may be zero or negative")
 edged("cbrt", cube_root, "the argument may be off the real line")
 edged("acos", between(method("acos")), "the argument may leave [-1, 1]")
 edged("asin", between(method("asin")), "the argument may leave [-1, 1]")
@@ -544,6 +592,8 @@ IN_NUMPY.add("convert_element_type")
 
 def _rounded(to: Callable[[arb], arb]) -> Callable[..., Any]:
     def of(x):
+        if hasattr(x, "rounded"):
+            return x.rounded(of(x.value))
         low, high = (to(e) for e in ends(x))
         return low if low == high else low.union(high)
 

@@ -11,7 +11,14 @@ import numpy as np
 from flint import acb, arb
 from jaxtyping import Shaped
 
-from theorykit.certify import _constants, _control, _elementwise, _linalg, _structure  # noqa: F401
+from theorykit.certify import (  # noqa: F401
+    _constants,
+    _control,
+    _elementwise,
+    _fused,
+    _linalg,
+    _structure,
+)
 from theorykit.certify._machine import Machine, NotCertifiable, Unknown
 from theorykit.certify._numbers import ball, float_above, float_below, objects, precision
 from theorykit.common import picture
@@ -158,6 +165,10 @@ class Program:
 
         **Raises:** `NotCertifiable` if one of them cannot be certified.
         """
+        wide = machine.field.wide
+        machine.remembers = wide is not None and any(
+            x.dtype == object and any(map(wide, x.flat)) for x in leaves
+        )
         outputs = machine.closed(self.closed, leaves)
         for value in outputs:
             if isinstance(value, Unknown):

@@ -5,6 +5,7 @@ something decides what they are. Each case is proved by exact arithmetic, or the
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -294,6 +295,9 @@ class _Cases:
                 ring.fact(put(p), strict=relation == ">")
                 if put(p).is_constant() and not certain(ring, put(p), relation == ">"):
                     return Reason(p, "number", "a number below zero, or zero where it is not")
+        alone = [f for f in ring.facts.values() if len(f.of) == 1 and len(f.letters) == 1]
+        for one, other in itertools.combinations(alone if facts else (), 2):
+            ring.fact(one.of * other.of, one.strict and other.strict)
         for fact in list(ring.facts.values()) if facts else ():
             against = certain(ring, -fact.of, strict=not fact.strict)
             if against:

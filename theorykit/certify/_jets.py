@@ -12,7 +12,7 @@ from flint import arb
 
 from theorykit.certify import _elementwise as on_balls
 from theorykit.certify._machine import Field, Machine
-from theorykit.certify._numbers import constant, equal, less
+from theorykit.certify._numbers import constant, equal, is_wide, less, spanned
 
 _plain = Machine()
 
@@ -31,26 +31,24 @@ class Jet:
     # Arithmetic
 
     def __add__(self, other: "Jet") -> "Jet":
-        return Jet(self.value + other.value, _plus(self.slopes, other.slopes))
+        return Jet(self.value + other.value, added(self.slopes, other.slopes))
 
     def __sub__(self, other: "Jet") -> "Jet":
         return self + -other
 
     def __neg__(self) -> "Jet":
-        return Jet(-self.value, _scaled(self.slopes, arb(-1)))
+        return Jet(-self.value, scaled(self.slopes, arb(-1)))
 
     def __mul__(self, other: "Jet") -> "Jet":
         if self is other:
             return self**2
-        slopes = _plus(_scaled(self.slopes, other.value), _scaled(other.slopes, self.value))
+        slopes = added(scaled(self.slopes, other.value), scaled(other.slopes, self.value))
         return Jet(self.value * other.value, slopes)
 
     def __truediv__(self, other: "Jet") -> "Jet":
-        value = self.value / other.value
-        return Jet(
-            value,
-            _scaled(_plus(self.slopes, _scaled(other.slopes, -value)), 1 / other.value),
-        )
+        value = on_balls.quotient(self.value, other.value)
+        over = on_balls.quotient(arb(1), other.value)
+        return Jet(value, scaled(added(self.slopes, scaled(other.slopes, -value)), over))
 
     def __rtruediv__(self, one: int) -> "Jet":
         return Jet(arb(one)) / self
@@ -74,19 +72,19 @@ class Jet:
         value = f(self.value)
         if not self.slopes:
             return Jet(value, self.slopes)
-        return Jet(value, _scaled(self.slopes, derivative(self.value)))
+        return Jet(value, scaled(self.slopes, derivative(self.value)))
 
     # Functions
 
     def exp(self) -> "Jet":
-        value = self.value.exp()
-        return Jet(value, _scaled(self.slopes, value))
+        value = _exp(self.value)
+        return Jet(value, scaled(self.slopes, value))
 
     def expm1(self) -> "Jet":
-        return self._chain(lambda x: x.expm1(), lambda x: x.exp())
+        return self._chain(on_balls.at_ends(lambda x: x.expm1()), _exp)
 
     def log(self) -> "Jet":
-        return self._chain(on_balls.log, lambda x: 1 / x)
+        return self._chain(on_balls.where_positive(on_balls.log), _over)
 
     def log1p(self) -> "Jet":
         return self._chain(lambda x: x.log1p(), lambda x: 1 / (1 + x))
@@ -101,17 +99,16 @@ class Jet:
         return self._chain(lambda x: x.tan(), lambda x: 1 / x.cos() ** 2)
 
     def sinh(self) -> "Jet":
-        return self._chain(lambda x: x.sinh(), lambda x: x.cosh())
+        return self._chain(on_balls.at_ends(lambda x: x.sinh()), on_balls.cosh)
 
     def cosh(self) -> "Jet":
-        return self._chain(lambda x: x.cosh(), lambda x: x.sinh())
+        return self._chain(on_balls.cosh, on_balls.at_ends(lambda x: x.sinh()))
 
     def tanh(self) -> "Jet":
-        return self._chain(lambda x: x.tanh(), lambda x: 1 / x.cosh() ** 2)
+        return self._chain(on_balls.at_ends(lambda x: x.tanh()), _hump)
 
     def logistic(self) -> "Jet":
-        of = lambda x: 1 / (1 + (-x).exp())
-        return self._chain(of, lambda x: of(x) * of(-x))
+        return self._chain(on_balls.at_ends(on_balls.logistic), lambda x: _hump(x / 2) / 4)
 
     def asin(self) -> "Jet":
         return self._chain(on_balls.between(lambda x: x.asin()), lambda x: (1 - x * x).rsqrt())
@@ -124,22 +121,22 @@ class Jet:
 
     def atan2(self, x: "Jet") -> "Jet":
         square = on_balls.power(self.value, 2) + on_balls.power(x.value, 2)
-        slopes = _plus(_scaled(self.slopes, x.value), _scaled(x.slopes, -self.value))
+        slopes = added(scaled(self.slopes, x.value), scaled(x.slopes, -self.value))
         if not (x.value > 0 or self.value > 0 or self.value < 0):
             return Jet(arb.atan2(self.value, x.value), None)  # it may jump by 2 pi
-        return Jet(arb.atan2(self.value, x.value), _scaled(slopes, 1 / square))
+        return Jet(arb.atan2(self.value, x.value), scaled(slopes, 1 / square))
 
     def erf(self) -> "Jet":
-        return self._chain(lambda x: x.erf(), _bell)
+        return self._chain(on_balls.at_ends(lambda x: x.erf()), _bell)
 
     def erfc(self) -> "Jet":
-        return self._chain(lambda x: x.erfc(), lambda x: -_bell(x))
+        return self._chain(on_balls.at_ends(lambda x: x.erfc()), lambda x: -_bell(x))
 
     def sqrt(self) -> "Jet":
-        return self._chain(on_balls.root, lambda x: x.rsqrt() / 2)
+        return self._chain(on_balls.where_positive(on_balls.root), lambda x: _rsqrt(x) / 2)
 
     def rsqrt(self) -> "Jet":
-        return self._chain(lambda x: x.rsqrt(), lambda x: -x.rsqrt() / x / 2)
+        return self._chain(_rsqrt, lambda x: -_rsqrt(x) * _over(x) / 2)
 
     # Choice
 
@@ -149,6 +146,10 @@ class Jet:
     def sgn(self) -> "Jet":
         sign = self.value if self.value.is_nan() else self.value.sgn()
         return Jet(sign, () if sign.is_exact() else None)
+
+    def rounded(self, value: arb) -> "Jet":
+        """Return what it is rounded to, over the box: one number, or it jumps."""
+        return Jet(value, () if value.is_exact() else None)
 
     def max(self, other: "Jet") -> "Jet":
         """Return the larger: continuous, so its slopes lie among those of the two."""
@@ -168,10 +169,23 @@ class Jet:
 
 
 def _bell(x: arb) -> arb:
-    return 2 * (-on_balls.power(x, 2)).exp() / arb.pi().sqrt()
+    return 2 * _exp(-on_balls.power(x, 2)) / arb.pi().sqrt()
 
 
-def _plus(a: Slopes, b: Slopes) -> Slopes:
+def _hump(x: arb) -> arb:
+    return _over(on_balls.power(on_balls.cosh(x), 2))
+
+
+def _over(x: arb) -> arb:
+    return on_balls.quotient(arb(1), x)
+
+
+_exp = on_balls.at_ends(lambda x: x.exp())
+_rsqrt = on_balls.where_positive(lambda x: x.rsqrt())
+
+
+def added(a: Slopes, b: Slopes) -> Slopes:
+    """Return the slopes of a sum."""
     if a is None or b is None:
         return None
     if not a or not b:
@@ -179,7 +193,8 @@ def _plus(a: Slopes, b: Slopes) -> Slopes:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def _scaled(a: Slopes, factor: arb) -> Slopes:
+def scaled(a: Slopes, factor: arb) -> Slopes:
+    """Return the slopes of a multiple."""
     return a if not a else tuple(x * factor for x in a)
 
 
@@ -190,11 +205,12 @@ def _united(a: Slopes, b: Slopes) -> Slopes:
         return ()
     a = a or (arb(0),) * len(b or ())
     b = b or (arb(0),) * len(a)
-    return tuple(x.union(y) for x, y in zip(a, b, strict=True))
+    return tuple(x if x is y else spanned(x.min(y), x.max(y)) for x, y in zip(a, b, strict=True))
 
 
 JETS = Field(
     constant=lambda value: value if isinstance(value, Jet) else Jet(constant(value)),
     less=lambda a, b: less(a.value, b.value),
     equal=lambda a, b: equal(a.value, b.value),
+    wide=lambda x: is_wide(x.value),
 )

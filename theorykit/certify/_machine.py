@@ -59,9 +59,11 @@ class Field:
     """Rules of its own, in place of the general ones; None stands for no difference."""
     root: Callable[[Any], Any] = lambda x: x.sqrt()
     """The square root of what is certainly positive."""
+    wide: Callable[[Any], bool] | None = None
+    """Whether a number is a wide ball; None for numbers that are none."""
 
 
-REALS = Field(_numbers.constant, _numbers.less, _numbers.equal)
+REALS = Field(_numbers.constant, _numbers.less, _numbers.equal, wide=_numbers.is_wide)
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
@@ -86,7 +88,9 @@ class Machine:
     **Fields:** `field`; `hull`, whether a choice that the numbers leave open takes both branches
     (their union) in place of raising; `analytic`, for complex numbers: a choice that is left open
     gives NaN, since the union is not analytic; `culprit`, the first equation that made a number
-    without bounds from numbers that had them.
+    without bounds from numbers that had them; `remembers`, whether wide numbers remember what they
+    were made of, in `origins`: by identity, the number, the name of a function, its arguments;
+    `shares`, the parts of sums of exponentials that were found, see `_fused`.
     """
 
     field: Field = REALS
@@ -94,6 +98,13 @@ class Machine:
     analytic: bool = False
     culprit: NotCertifiable | None = None
     calls: list[Any] = dataclasses.field(default_factory=list, repr=False)
+    remembers: bool = False
+    origins: dict[int, tuple[Any, str, tuple[Any, ...]]] = dataclasses.field(
+        default_factory=dict, repr=False
+    )
+    shares: dict[tuple[int, ...], tuple[Any, Any]] = dataclasses.field(
+        default_factory=dict, repr=False
+    )
 
     def run(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Return the outputs of a jaxpr at these arrays; an `Unknown` may be among them."""

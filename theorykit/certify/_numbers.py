@@ -122,6 +122,39 @@ def up_to(top: arb) -> arb:
     return arb(0, top).nonnegative_part()
 
 
+FARTHEST = 4096
+"""Bits between the ends of a ball that keeps a lower end above zero."""
+
+
+def spanned(low: arb, high: arb) -> arb:
+    """Return a ball of the numbers between two, which keeps one of these ends.
+
+    A radius has thirty bits, so that one end only can be met: a lower one that would be taken below
+    zero otherwise, else the one that is the shorter number, such as a bound of 1.
+    """
+    low, high = low.lower(), high.upper()
+    if not (low.is_finite() and high > low and high.is_finite()):
+        return low.union(high)
+    if low == 0:
+        return up_to(high)
+    if high == 0:
+        return -up_to(-low)
+    if low > 0 and high > low * arb(2) ** FARTHEST:
+        return up_to(high)
+    if 0 < low < high / 1024 or _length(low) < _length(high):
+        return at_least(low.union(high), low)
+    return at_most(low.union(high), high)
+
+
+def _length(x: arb) -> int:
+    return int(x.man_exp()[0]).bit_length()
+
+
+def is_wide(x: Any) -> bool:
+    """Whether a number is a ball of which hardly a digit is known."""
+    return isinstance(x, arb) and not x.is_exact() and x.rel_accuracy_bits() < 16
+
+
 def ends(x: arb) -> tuple[arb, arb]:
     """Return the ends of a ball, exact numbers rounded outward."""
     return x.lower(), x.upper()
@@ -131,8 +164,8 @@ def monotone(f: Callable[[arb], arb], x: arb) -> arb:
     """Return the enclosure of a monotone function, from its values at the ends."""
     if x.is_exact():
         return f(x)
-    low, high = ends(x)
-    return f(low).union(f(high))
+    first, last = map(f, ends(x))
+    return spanned(first.min(last), first.max(last))
 
 
 # Comparison --------------------------------------------------------------------------------

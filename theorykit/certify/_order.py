@@ -8,6 +8,7 @@ absolute value by cases. With w = exp(x) a statement about softmax is one on the
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from flint import fmpq
@@ -22,11 +23,12 @@ from theorykit.certify._everywhere import (
     over_cases,
     split_on_choice,
 )
+from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
 from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
-from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain
+from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain, factored, signed
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function, instance
 
@@ -97,7 +99,12 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
         seen.add(gap.code)
         num = ring.reduced(gap.cancelled().num)
         for step, p, times in _goals(ring, num):
-            found = certain(ring, p)
+            found = (
+                certain(ring, p, quickly=True)
+                or by_cauchy(ring, p)
+                or by_triangle(ring, p, partial(_soon, ring))
+                or certain(ring, p)
+            )
             if found is None:
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
@@ -170,9 +177,20 @@ def _known_of_exponentials(ring: Ring) -> None:
             ring.raised[str(primitive(p)[0])] = fact.of
 
 
+def _soon(ring: Ring, p: Any) -> Reason | None:
+    """Return why a polynomial is not negative; what rests on many steps is left out."""
+    return certain(ring, p) or _with_effort(ring, p)
+
+
 def _with_effort(ring: Ring, p: Any) -> Reason | None:
     if p.is_constant():
         return None
+    last = _last_factor(ring, p)
+    if last is not None:
+        parts, f = last
+        found = _soon(ring, f)
+        how = "a product of these, times squares"
+        return Reason(p, "factors", how, (*parts, found)) if found else None
     letters = [i for i in ring.used(p) if ring.signs.get(i, REAL) and i not in ring.squares]
     multiplier = sum((ring.gens[i] for i in letters), ring.constant(0))
     if not any(ring.signs[i] is POSITIVE for i in letters):
@@ -186,6 +204,9 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         squares = by_program(ring, p, given)
         if squares:
             return Reason(p, "squares", "a sum of squares", squares=squares)
+    found = by_minors(ring, p, partial(_soon, ring))
+    if found:
+        return found
     harder = lambda ring, q, strict, deep: (
         certain(ring, q, strict, deep) or (None if strict else _with_effort(ring, q))
     )
@@ -198,6 +219,28 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         if squares:
             return Reason(p, "squares", "a sum of squares", squares=squares, multiplier=times)
     return None
+
+
+def _last_factor(ring: Ring, p: Any) -> tuple[list[Reason], Any] | None:
+    """Return the one factor of which the sign is not known, and why the others are not negative.
+
+    None where there is no other factor, or more than one of an unknown sign.
+    """
+    scale, factors = factored(ring, p)
+    parts, left = [], []
+    for f, e in factors:
+        if e % 2 == 0:
+            continue
+        sign = signed(ring, f)
+        found = certain(ring, sign * f) if sign else None
+        if found:
+            parts.append(found)
+            scale *= sign
+        else:
+            left.append(f)
+    if len(left) != 1 or left[0] == primitive(p)[0]:
+        return None
+    return parts, left[0] if scale > 0 else -left[0]
 
 
 def _by_polya(ring: Ring, p: Any, multiplier: Any) -> Reason | None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -279,15 +279,7 @@ class _Search:
 
     def leaves(self, numbers: list[Any]) -> list[np.ndarray]:
         """Return the numbers as one array a variable."""
-        made, start = [], 0
-        for shape in self.shapes.values():
-            array = np.empty(shape, dtype=object)
-            flat = array.reshape(-1)
-            for k in range(flat.size):
-                flat[k] = numbers[start + k]
-            start += flat.size
-            made.append(array)
-        return made
+        return leaves_of(self.shapes, numbers)
 
     def named(self, numbers: list[Any]) -> dict[str, np.ndarray]:
         """Return the numbers by name."""
@@ -295,10 +287,26 @@ class _Search:
 
     def named_ends(self, piece: _Piece) -> Box:
         """Return a piece as it could be given to `prove`, in floats rounded outward."""
-        lows, highs = self.named(list(piece.low)), self.named(list(piece.high))
-        return {
-            k: (_floats(lows[k], float_below), _floats(highs[k], float_above)) for k in self.shapes
-        }
+        return named_ends(self.shapes, piece)
+
+
+def leaves_of(shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[Any]) -> list[np.ndarray]:
+    """Return the numbers as one array a variable."""
+    made, start = [], 0
+    for shape in shapes.values():
+        array = np.empty(shape, dtype=object)
+        flat = array.reshape(-1)
+        for k in range(flat.size):
+            flat[k] = numbers[start + k]
+        start += flat.size
+        made.append(array)
+    return made
+
+
+def named_ends(shapes: Mapping[str, tuple[int, ...]], piece: _Piece) -> Box:
+    """Return a piece as it could be given to `prove`, in floats rounded outward."""
+    ends = zip(shapes, leaves_of(shapes, piece.low), leaves_of(shapes, piece.high), strict=True)
+    return {k: (_floats(low, float_below), _floats(high, float_above)) for k, low, high in ends}
 
 
 def _between(low: arb, high: arb) -> arb:

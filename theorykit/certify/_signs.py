@@ -288,16 +288,17 @@ def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
     return None
 
 
-def open_factors(ring: Ring, p: Any) -> tuple[int, Any]:
+def open_factors(ring: Ring, p: Any, strict: bool = True) -> tuple[int, Any]:
     """Return p's sign (1 or -1) times the product of those factors whose sign is not known.
 
-    It is zero only where p is. Factors that are squares stay once.
+    It is zero only where p is, if strict; else p has its sign wherever p is not zero. Factors that
+    are squares stay once.
     """
     scale, factors = factored(ring, p)
     sign = 1 if scale > 0 else -1
     rest = ring.constant(1)
     for f, e in factors:
-        known = signed(ring, f, strict=True)
+        known = signed(ring, f, strict)
         if known:
             sign *= known**e
             continue

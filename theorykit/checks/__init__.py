@@ -12,6 +12,7 @@ from theorykit.checks._expectation import Expectation as expectation
 from theorykit.checks._experiment import OverSeeds as experiment
 from theorykit.checks._identity import Identity as identity
 from theorykit.checks._inequality import Inequality as inequality
+from theorykit.checks._lipschitz import Lipschitz as lipschitz
 from theorykit.checks._rate import Rate as rate
 from theorykit.checks._targets import alternative as alternative
 
@@ -28,6 +29,7 @@ __all__ = [
     "identity",
     "inequality",
     "lettered",
+    "lipschitz",
     "on_box",
     "rate",
 ]
