@@ -94,10 +94,10 @@ def gram(
         key = None
     elif not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-    named = [("x", _lazy("x", x), None if mask1 is None else _lazy("mask1", mask1, "buif"))]
+    named = [("x", tiles.lazy("x", x), None if mask1 is None else tiles.lazy("mask1", mask1, "buif"))]
     if x_test is not None:
-        mask2 = None if mask2 is None else _lazy("mask2", mask2, "buif")
-        named.append(("x_test", _lazy("x_test", x_test), mask2))
+        mask2 = None if mask2 is None else tiles.lazy("mask2", mask2, "buif")
+        named.append(("x_test", tiles.lazy("x_test", x_test), mask2))
     elif mask2 is not None:
         raise ValueError("mask2 belongs to x_test, but x_test was not given")
     rank = lambda tokens, features: tiles.rank_of(network, features, tokens)
@@ -126,25 +126,6 @@ def gram(
         values = _in_memory(run, how.names(exact), inputs, key, progress)
         whole = lambda array, rows, columns: array[slice(*rows), slice(*columns)]
     return _result(values, whole, how, exact, [p.shape[0] for p in inputs.parts])
-
-
-def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
-    """Return an array, or what is sliced like one, unread.
-
-    **Raises:** `ValueError` for what holds no such numbers.
-    """
-    try:
-        kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
-        sliced = hasattr(x, "__getitem__") and len(x.shape) > 0
-    except (AttributeError, TypeError):
-        sliced = False
-    if not sliced:
-        return as_array(name, x, kinds)
-    if kind not in kinds:
-        return as_array(name, np.asarray(x[:0]), kinds)
-    if isinstance(x, jax.core.Tracer):
-        raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
-    return x
 
 
 def _in_memory(run: Any, names: Any, inputs: tiles.Set, key: Any, progress: bool | None) -> dict:

@@ -8,11 +8,12 @@ inputs these are, and deeper ones draw for each pair of inputs by itself.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
-from theorykit.common.arguments import size
+from theorykit.common.arguments import as_array, size
 from theorykit.common.errors import explain
 from theorykit.kernels.attention import mechanism
 from theorykit.kernels.inputs import computed, floating, known
@@ -266,3 +267,65 @@ def laid(parts: list[tuple[str, Any, Any]], tile: Any, usual: Callable[[int, int
     count = sum(x.shape[0] for x in xs)
     n = min(count, usual(tokens, features) if tile is None else size("tile", tile))
     return Set(xs, masks, tokens, floating(*xs), n)
+
+
+def lazy(name: str, x: Any, kinds: str = "uif") -> Any:
+    """Return an array, or what is sliced like one, unread.
+
+    **Raises:** `ValueError` for what holds no such numbers.
+    """
+    try:
+        kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
+        sliced = hasattr(x, "__getitem__") and len(x.shape) > 0
+    except (AttributeError, TypeError):
+        sliced = False
+    if not sliced:
+        return as_array(name, x, kinds)
+    if kind not in kinds:
+        return as_array(name, np.asarray(x[:0]), kinds)
+    if isinstance(x, jax.core.Tracer):
+        raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
+    return x
+
+
+class Ids:
+    """Token ids that are read tile by tile, as vectors of one feature, and looked at then."""
+
+    ndim = 3
+
+    def __init__(self, name: str, ids: Any, count: int):
+        """Keep what is sliced like an array of shape (inputs, tokens)."""
+        self.name, self.ids, self.count = name, ids, count
+        self.shape, self.dtype = (*ids.shape, 1), ids.dtype
+
+    def __getitem__(self, at: Any) -> Int[np.ndarray, "inputs tokens one"]:
+        ids = np.asarray(self.ids[at])
+        if ids.size and not 0 <= ids.min() <= ids.max() < self.count:
+            raise ValueError(
+                f"token ids of {self.name} lie between 0 and {self.count - 1}, got {ids.min()} to "
+                f"{ids.max()}"
+            )
+        return ids[..., None]
+
+
+def lazy_tokens(network: Any, name: str, x: Any) -> Any:
+    """Return the inputs of a network, unread: (P, T, d) vectors, of one feature for token ids.
+
+    **Raises:** `ValueError` for what is no such array.
+    """
+    x = lazy(name, x)
+    if isinstance(network, InfiniteTransformer) or isinstance(x, Ids):
+        return x
+    embed, _ = network.ends()
+    if embed.vocabulary is None:
+        if len(x.shape) == 3 and x.shape[2] != embed.features:
+            raise ValueError(
+                f"Embed was given features={embed.features}, but {name} has {x.shape[2]}"
+            )
+        return x
+    if len(x.shape) != 2 or np.dtype(x.dtype).kind not in "ui":
+        raise ValueError(
+            f"{name} holds token ids, integers in shape (inputs, tokens), got {x.dtype} in shape "
+            f"{x.shape}"
+        )
+    return Ids(name, x, embed.columns)

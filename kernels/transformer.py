@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import ArrayLike, Bool, Real
+from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
@@ -102,6 +102,25 @@ class InfiniteTransformer(Spelt):
         start: list[Any] = [layers.Embed(vocabulary, features)]
         start += [layers.Positions(self.positions)] if engine.placed(self) else []
         return layers.serial(*start, *block * self.depth, layers.Readout(self.readout))
+
+    @spelt
+    def features(
+        self,
+        x: Real[ArrayLike, "inputs tokens features"],
+        **options: Any,
+    ) -> Float[Array, "inputs width"]:
+        """Return vectors of inputs whose products are a kernel, `phi @ phi.T`.
+
+        They are those of the `description`, and so of joint draws: with the activation "identity"
+        of the same as from the same key here, and with another one of random hidden `units`.
+
+        **Arguments:** `x`, (P, T, d) inputs; options, as for the `features` of a description.
+
+        **Raises:** `ValueError` as there: for a depth above 1 with attention that is drawn, or an
+        activation without `units`.
+        """
+        x = as_array("x", x)
+        return self.description(features=x.shape[-1] if x.ndim else 1).features(x, **options)
 
     @spelt
     @highest
