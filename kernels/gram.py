@@ -3,11 +3,10 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from theorykit.common.arguments import as_array, as_path, one_of, size
+from theorykit.common.arguments import as_path, one_of, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import spelt
@@ -94,7 +93,9 @@ def gram(
         key = None
     elif not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-    named = [("x", tiles.lazy("x", x), None if mask1 is None else tiles.lazy("mask1", mask1, "buif"))]
+    named = [
+        ("x", tiles.lazy("x", x), None if mask1 is None else tiles.lazy("mask1", mask1, "buif"))
+    ]
     if x_test is not None:
         mask2 = None if mask2 is None else tiles.lazy("mask2", mask2, "buif")
         named.append(("x_test", tiles.lazy("x_test", x_test), mask2))

@@ -43,7 +43,7 @@ class Mapped(NamedTuple):
 
 
 Tokens = Factored | Mapped
-"""`Factored` as long as NNGP and NTK are one, and scores can be drawn from the tokens as they are."""
+"""`Factored` while NNGP and NTK are one, and scores can be drawn from the tokens as they are."""
 
 
 @singledispatch
@@ -236,7 +236,9 @@ def _(layer: Activation, z, at):
 @carry.register
 def _(layer: MLP, z, at):
     z = carry(Dense(), z, at) if layer.hidden else z
-    return carry(Dense(layer.sigma_w, layer.sigma_b), carry(Activation(layer.activation), z, at), at)
+    return carry(
+        Dense(layer.sigma_w, layer.sigma_b), carry(Activation(layer.activation), z, at), at
+    )
 
 
 @carry.register
@@ -261,7 +263,9 @@ def _hidden(layer: Layer, activation: Any, z: Mapped, at: Setting, maps: int) ->
             'size: take get="nngp", or the matrix itself, kernel() or kernels.gram'
         )
     if not isinstance(phi, activations.Activation):
-        raise ValueError(f"{phi!r} is no function, so that no hidden units can be drawn; take kernel()")
+        raise ValueError(
+            f"{phi!r} is no function, so that no hidden units can be drawn; take kernel()"
+        )
     if units is None:
         raise ValueError(
             f"{layer!r} is not linear, and has features of randomly drawn hidden units only: give "

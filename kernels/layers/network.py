@@ -124,12 +124,15 @@ class Description:
 
         **Raises:** `ValueError` for a description behind which there are no such vectors: attention
         that is drawn behind other layers than norms and positions, a nonlinear activation without
-        `units` or in the NTK, the NTK of positions in scores, the reading "tokens"; and as `kernel`.
+        `units` or in the NTK, the NTK of positions in scores, the reading "tokens"; and as `kernel`
+        does.
         """
         embed, readout = self.ends()
         one_of("get", get, ("nngp", "ntk"))
         if readout.reading == "tokens":
-            raise ValueError('features are of inputs: read at "last" or as the "mean", not "tokens"')
+            raise ValueError(
+                'features are of inputs: read at "last" or as the "mean", not "tokens"'
+            )
         laid = _laid(embed, x, None, mask, None)
         if inputs is not None and (short := laid.lengths[0] - laid.mask.shape[1]):
             pad = lambda a: np.pad(a, [(0, 0), (0, short)] + [(0, 0)] * (a.ndim - 2))
@@ -198,6 +201,10 @@ class Description:
         return finite.Network([layer.build(sizes, rngs) for layer in self.layers])
 
     def ends(self) -> tuple[Embed, Readout]:
+        """Return the first and the last layer.
+
+        **Raises:** `ValueError` for a description that is no whole network.
+        """
         ends = (self.layers[0], self.layers[-1]) if self.layers else (None, None)
         if not isinstance(ends[0], Embed) or not isinstance(ends[1], Readout):
             raise ValueError(

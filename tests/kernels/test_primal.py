@@ -7,7 +7,6 @@ import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorykit import kernels
 from theorykit.kernels import InfiniteTransformer, primal_ridge, ridge
 from theorykit.kernels import layers as k
 
@@ -18,9 +17,7 @@ X, X_TEST = RNG.normal(size=(30, 4, 3)), RNG.normal(size=(7, 4, 3))
 Y = RNG.normal(size=(30, 2))
 MASK = np.ones((30, 4), bool)
 MASK[::3, 2:] = False
-NET = k.serial(
-    k.Embed(features=3), k.Positions(0.5), k.Attention(), k.Dense(1.0, 0.3), k.Readout()
-)
+NET = k.serial(k.Embed(features=3), k.Positions(0.5), k.Attention(), k.Dense(1.0, 0.3), k.Readout())
 KEY = jax.random.key(0)
 
 
@@ -113,7 +110,7 @@ def test_token_ids_of_any_length():
     same = fit.predict(ids[:2]), fit.predict(padded[:2], mask=mask[:2])
     np.testing.assert_allclose(*same, rtol=1e-9)
     short = primal_ridge(net, ids, Y[:12], **drawn)
-    with pytest.raises(ValueError, match="inputs of 5 tokens.*give primal_ridge tokens=5"):
+    with pytest.raises(ValueError, match=r"inputs of 5 tokens.*give primal_ridge tokens=5"):
         short.predict(longer)
     with pytest.raises(ValueError, match="ids of x lie between 0 and 2, got 1 to 3"):
         fit.predict(ids[:1] * 0 + [1, 2, 3, 1])
