@@ -6,13 +6,12 @@ The sums over inputs are all that is kept.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike, Float, Real
+from jaxtyping import Array, ArrayLike, Float, Real
 from scipy.linalg import cho_factor, cho_solve, lapack
 
 from theorykit.common.arguments import as_array, one_of, size
@@ -91,17 +90,10 @@ class Chunks:
             )
         return found._replace(tile=self.size, tokens=self.tokens)
 
-    @cached_property
-    def features(self) -> Any:
-        """The compiled function from a chunk and its mask, as sets give them, to features."""
-        ids = self.network.ends()[0].vocabulary is not None
-
-        @jax.jit
-        def run(x, mask):
-            x = x[..., 0].astype(int) if ids else x
-            return self.network.features(x, mask=mask, inputs=self.size, **self.options)
-
-        return run
+    def features(self, x: Any, mask: Any) -> Float[Array, "chunk width"]:
+        """Return the features of a chunk, as a set gives it."""
+        x = x[..., 0].astype(int) if self.network.ends()[0].vocabulary is not None else x
+        return self.network.features(x, mask=mask, inputs=self.size, **self.options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,13 +205,6 @@ def _sums(
     chunks: Chunks, inputs: tiles.Set, y: Any, progress: bool | None
 ) -> tuple[Float[np.ndarray, "width width"], Float[np.ndarray, "width outputs"]]:
     """Return Phi' Phi and Phi' y over all chunks, in float64."""
-
-    @jax.jit
-    def products(x, mask, y, count):
-        phi = chunks.features(x, mask)
-        phi = jnp.where((jnp.arange(len(phi)) < count)[:, None], phi, 0.0)
-        return phi.T @ phi, phi.T @ y.astype(phi.dtype)
-
     gram: Any = 0.0
     moment: Any = 0.0
     with bar("chunks", inputs.tiles, progress) as tick:
@@ -228,13 +213,20 @@ def _sums(
             count = at.stop - at.start
             here = np.zeros((inputs.tile, y.shape[1]), inputs.dtype)
             here[:count] = y[at]
-            found = products(*inputs.tile_at(i), here, count)
+            found = _products(chunks.features(*inputs.tile_at(i)), here, count)
             gram, moment = (
                 total + np.asarray(part, np.float64)
                 for total, part in zip((gram, moment), found, strict=True)
             )
             tick.replicate()
     return gram, moment
+
+
+@jax.jit
+def _products(phi: Any, y: Any, count: Any) -> tuple[Any, Any]:
+    """Return Phi' Phi and Phi' y of the first inputs of a chunk: others fill it up."""
+    phi = jnp.where((jnp.arange(len(phi)) < count)[:, None], phi, 0.0)
+    return phi.T @ phi, phi.T @ y.astype(phi.dtype)
 
 
 def _solved(
