@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from theorykit.common.arguments import as_array, one_of, size
 from theorykit.common.precision import highest
 from theorykit.common.spelling import spelt
-from theorykit.kernels import tiles
+from theorykit.kernels import tileable, tiles
 from theorykit.kernels.inputs import computed, floating, number
 from theorykit.kernels.layers.network import Description
 from theorykit.kernels.moments import Moments
@@ -80,7 +80,7 @@ class Chunks:
 
     def laid(self, x: Any, mask: Any) -> tiles.Set:
         """Return inputs as a set of such chunks, unread."""
-        x = tiles.lazy_tokens(self.network, "x", x)
+        x = tileable.lazy_tokens(self.network, "x", x)
         mask = None if mask is None else tiles.lazy("mask", mask, "buif")
         found = tiles.laid([("x", x, mask)], self.size, lambda tokens, features: self.size)
         if found.tokens > self.tokens:
@@ -92,7 +92,7 @@ class Chunks:
 
     def features(self, x: Any, mask: Any) -> Float[Array, "chunk width"]:
         """Return the features of a chunk, as a set gives it."""
-        x = x[..., 0].astype(int) if self.network.ends()[0].vocabulary is not None else x
+        x = self.network.ends()[0].tokens(x)
         return self.network.features(x, mask=mask, inputs=self.size, **self.options)
 
 
@@ -182,7 +182,7 @@ def primal_ridge(
     kappa = float(number("ridge", ridge, 0))
     if not isinstance(network, InfiniteTransformer | Description):
         raise ValueError(f"network is an InfiniteTransformer or a description, got {network!r}")
-    x = tiles.lazy_tokens(network, "x", x)
+    x = tileable.lazy_tokens(network, "x", x)
     if isinstance(network, InfiniteTransformer):
         network = network.description(features=x.shape[-1])
     y = as_array("targets", y)

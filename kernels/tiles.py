@@ -15,14 +15,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.common.arguments import as_array, size
 from theorykit.common.errors import explain
-from theorykit.kernels.attention import mechanism
-from theorykit.kernels.inputs import computed, floating, known
-from theorykit.kernels.result import Kernel
-from theorykit.kernels.transformer import InfiniteTransformer
+from theorykit.kernels.inputs import computed, floating
 
 VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
-FEATURES, PAIRS = 1024, 64  # inputs in a tile: of one-token features, and of pairs
-TOKENS = 2**12  # tokens in a tile, where the covariance of all of them is held
 
 
 class Set(NamedTuple):
@@ -121,68 +116,7 @@ class How(NamedTuple):
         )
 
 
-def drawn(network: InfiniteTransformer, draw: str) -> str:
-    """Return the form of draws in which all tiles see the same ones.
-
-    **Raises:** `ValueError` for joint draws in several layers: they would differ between tiles.
-    """
-    exact = mechanism(network.attention).exact
-    if draw == "auto":
-        return "joint" if exact or network.depth == 1 else "pairwise"
-    if draw == "joint" and network.depth > 1 and not exact:
-        raise ValueError(
-            f"a network of depth {network.depth} has no joint draws that tiles could share, since "
-            'they come from the covariance of all inputs at once; take draw="pairwise"'
-        )
-    return draw
-
-
-def usual_tile(network: InfiniteTransformer, form: str, tokens: int, rank: int, ntk: bool) -> int:
-    """Return how many inputs a tile has, so that it takes about 256 MiB."""
-    if form != "joint":
-        return PAIRS
-    one = network.readout == "last" and network.depth == 1
-    if one and not mechanism(network.attention).exact and (not ntk or rank**2 <= 16 * tokens**2):
-        return FEATURES
-    return min(512, max(1, TOKENS // tokens))
-
-
-def check_rank(network: InfiniteTransformer, inputs: Set, rank: int) -> None:
-    """Raise a `ValueError` if tiles are too small to have the draws of the embedding in common."""
-    if rank > 2 * inputs.tile * inputs.tokens and not mechanism(network.attention).exact:
-        least = -(-rank // (2 * inputs.tokens))
-        raise ValueError(
-            f"tiles of {inputs.tile} inputs of {inputs.tokens} tokens have fewer tokens than the "
-            f"embedding has dimensions ({rank}); take tile={least} or more"
-        )
-
-
-def rank_of(network: InfiniteTransformer, features: int, tokens: int) -> int:
-    """Return the columns of the embedding's factor."""
-    placed = not (known(network.positions) and float(network.positions) == 0.0)
-    return features + tokens * placed
-
-
 Block = Callable[..., tuple[Array, ...]]
-
-
-def block(network: InfiniteTransformer, how: How) -> Block:
-    """Return the kernel between two tiles, or of the two together, as a traced function.
-
-    It takes the key, tile and mask, and tile and mask; with `whole=True` it returns (2, 2) tiles.
-    """
-    exact = mechanism(network.attention).exact
-    options = how._asdict() | (dict(draws=1, replicates=1) if exact else {})
-    names = how.names(exact)
-
-    def between(key: Any, x1: Any, mask1: Any, x2: Any, mask2: Any, *, whole: bool = False) -> Any:
-        if whole:
-            x1, mask1 = jnp.concatenate([x1, x2]), jnp.concatenate([mask1, mask2])
-            x2 = mask2 = None
-        k: Kernel = network(x1, x2, key=key, mask1=mask1, mask2=mask2, progress=False, **options)
-        return tuple(getattr(k, name) for name in names)
-
-    return between
 
 
 class Step(NamedTuple):
@@ -306,26 +240,3 @@ class Ids:
                 f"{ids.max()}"
             )
         return ids[..., None]
-
-
-def lazy_tokens(network: Any, name: str, x: Any) -> Any:
-    """Return the inputs of a network, unread: (P, T, d) vectors, of one feature for token ids.
-
-    **Raises:** `ValueError` for what is no such array.
-    """
-    x = lazy(name, x)
-    if isinstance(network, InfiniteTransformer) or isinstance(x, Ids):
-        return x
-    embed, _ = network.ends()
-    if embed.vocabulary is None:
-        if len(x.shape) == 3 and x.shape[2] != embed.features:
-            raise ValueError(
-                f"Embed was given features={embed.features}, but {name} has {x.shape[2]}"
-            )
-        return x
-    if len(x.shape) != 2 or np.dtype(x.dtype).kind not in "ui":
-        raise ValueError(
-            f"{name} holds token ids, integers in shape (inputs, tokens), got {x.dtype} in shape "
-            f"{x.shape}"
-        )
-    return Ids(name, x, embed.columns)

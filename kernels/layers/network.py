@@ -65,7 +65,7 @@ class Description:
         """
         embed, _ = self.ends()
         get = wanted(get)
-        inputs = _laid(embed, x1, x2, mask1, mask2)
+        inputs = laid(embed, x1, x2, mask1, mask2)
         plan = Plan(
             draws=size("draws", draws),
             replicates=size("replicates", replicates),
@@ -133,10 +133,10 @@ class Description:
             raise ValueError(
                 'features are of inputs: read at "last" or as the "mean", not "tokens"'
             )
-        laid = _laid(embed, x, None, mask, None)
-        if inputs is not None and (short := laid.lengths[0] - laid.mask.shape[1]):
+        given = laid(embed, x, None, mask, None)
+        if inputs is not None and (short := given.lengths[0] - given.mask.shape[1]):
             pad = lambda a: np.pad(a, [(0, 0), (0, short)] + [(0, 0)] * (a.ndim - 2))
-            laid = laid._replace(x=pad(laid.x), mask=pad(laid.mask))
+            given = given._replace(x=pad(given.x), mask=pad(given.mask))
         plan = Plan(
             draws=size("draws", draws),
             replicates=size("replicates", replicates),
@@ -150,10 +150,10 @@ class Description:
             if self.draws or units is not None:  # type: ignore[attr-defined]
                 raise ValueError("these features are drawn: give key=jax.random.key(0), or another")
             key = jax.random.key(0)
-        net = engine.typed(self, laid.x.dtype)
+        net = engine.typed(self, given.x.dtype)
         key, each = as_key(key), replace(plan, replicates=1)
-        found = [_features(net, laid.x, laid.mask, key, r, each) for r in range(plan.replicates)]
-        return (jnp.concatenate(found, -1) / plan.replicates**0.5).astype(laid.dtype)
+        found = [_features(net, given.x, given.mask, key, r, each) for r in range(plan.replicates)]
+        return (jnp.concatenate(found, -1) / plan.replicates**0.5).astype(given.dtype)
 
     def module(
         self,
@@ -214,7 +214,7 @@ class Description:
         return ends  # type: ignore[return-value]
 
 
-def _laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
+def laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     """Return the inputs as one set; token ids are features of size one there.
 
     **Raises:** `ValueError` for inputs that are not those of the embedding.
@@ -286,10 +286,12 @@ def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan):
     mask = jnp.asarray(mask)
     notes: list[Any] = []
     at = Setting(mask, readout.rows(mask), n1, jax.random.fold_in(key, r), plan, 0, notes)
-    ids = x[..., 0].astype(int) if embed.vocabulary is not None else x
-    z = embed.enter(ids, mask, x.dtype)
+    z = embed.enter(embed.tokens(x), mask, x.dtype)
     z = readout.carry(net.between().through(z, at), at)
     values = [None if k is None else readout.read(k, at) for k in z[:2]]
+    if n1 == mask.shape[0] and readout.reading == "mean":
+        # Symmetric to the last bit: sums over rows and over columns are rounded differently.
+        values = [None if k is None else (k + k.T) / 2 for k in values]
     zero = jnp.zeros((), x.dtype)
     left = max_of([note[0] for note in notes], zero)
     steep = max_of([note[1] for note in notes], jnp.zeros(mask.shape[0], x.dtype))
@@ -304,8 +306,7 @@ def _features(net: Any, x, mask, key, r, plan: Plan):
     embed, readout = net.layers[0], net.layers[-1]
     mask = jnp.asarray(mask)
     at = Setting(mask, readout.rows(mask), len(mask), jax.random.fold_in(key, r), plan, 0, [])
-    ids = x[..., 0].astype(int) if embed.vocabulary is not None else x
-    z = maps.through(net.between(), embed.alone(ids, mask, x.dtype), at)
+    z = maps.through(net.between(), embed.alone(embed.tokens(x), mask, x.dtype), at)
     z = maps.carry(readout, z, at)
     return maps.read(readout, z.ntk if plan.ntk else z.nngp, at)
 

@@ -44,6 +44,10 @@ class Embed(TokenLayer):
         """The number d of features, or of token ids."""
         return self.features or self.vocabulary or 0
 
+    def tokens(self, x: Any) -> Any:
+        """Return (n, T) ids from vectors of one feature, as which they are laid out, or vectors."""
+        return x if self.vocabulary is None else x[..., 0].astype(int)
+
     def enter(
         self,
         x: Num[Array | np.ndarray, "inputs tokens *features"],
