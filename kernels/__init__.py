@@ -3,7 +3,8 @@
 `InfiniteTransformer` gives NNGP and NTK, `layers` those of any transformer, and its networks of
 finite width, from one description; `joint` gives those of training and test inputs together, `gram`
 large ones, on disk (`Stored`) or over many devices; `oracle` checks them in small cases; `ridge`,
-`gp_posterior` and `gradient_flow` predict with kernels;
+`gp_posterior` and `gradient_flow` predict with kernels, `primal_ridge` with the features that some
+are the products of, in parts;
 `monte_carlo` estimates the kernels of any finite network, `empirical` computes those of one;
 `template_attention`, `template_transformer` and `template_mlp` are the kernels of strings of
 tokens, `template_matrix` and `template_expansion` what the template paper reads off them;
@@ -31,6 +32,9 @@ from theorykit.kernels.gram import gram as gram
 from theorykit.kernels.predictors import Prediction as Prediction
 from theorykit.kernels.predictors import gp_posterior as gp_posterior
 from theorykit.kernels.predictors import ridge as ridge
+from theorykit.kernels.primal import Primal as Primal
+from theorykit.kernels.primal import from_features as from_features
+from theorykit.kernels.primal import primal_ridge as primal_ridge
 from theorykit.kernels.result import Kernel as Kernel
 from theorykit.kernels.stored import Stored as Stored
 from theorykit.kernels.template_derivatives import template_derivative as template_derivative

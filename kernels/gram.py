@@ -3,29 +3,28 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from theorykit.common.arguments import as_array, as_path, one_of, size
+from theorykit.common.arguments import as_path, one_of, size
 from theorykit.common.keys import is_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import spelt
-from theorykit.kernels import over_mesh, stored, tiles
-from theorykit.kernels.attention import mechanism
+from theorykit.kernels import over_mesh, stored, tileable, tiles
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import wanted
 from theorykit.kernels.plan import DRAWS
 from theorykit.kernels.progress import bar
 from theorykit.kernels.result import Kernel
 from theorykit.kernels.stored import Stored
-from theorykit.kernels.transformer import InfiniteTransformer, Joint
+from theorykit.kernels.tileable import Network
+from theorykit.kernels.transformer import Joint
 
 
 @spelt
 @highest
 def gram(
-    network: InfiniteTransformer,
+    network: Network,
     x: Any,
     x_test: Any = None,
     *,
@@ -56,18 +55,21 @@ def gram(
 
     **Arguments:**
 
-    - `network`: the network, with readout "last" or "mean".
-    - `x`: (P, T, d) inputs; an array, or anything with a shape and a dtype that is sliced like one,
-      such as `numpy.memmap` or a zarr array, and then read tile by tile.
-    - `x_test`: (P*, T*, d) inputs of the same kind; the kernels of both come from the same draws.
+    - `network`: an `InfiniteTransformer` or a description, read at "last" or as the "mean". Scores
+      of a description are drawn right behind its embedding, positions and norms, or not at all:
+      joint draws further up come from the covariance of all inputs, and `kernel` has them.
+    - `x`: (P, T, d) inputs, or (P, T) token ids; an array, or anything with a shape and a dtype
+      that is sliced like one, such as `numpy.memmap` or a zarr array, and then read tile by tile.
+    - `x_test`: inputs of the same kind; the kernels of both come from the same draws.
     - `store`: a folder for the tiles (needs `theorykit[store]`).
     - `mesh`: devices to compute on, of one axis (rows) or two (rows, columns); inputs that are
       spread over devices by a `NamedSharding` have its mesh.
     - `tile`: inputs in a tile; None: as many as take about 256 MiB, and on a mesh no more than a
       device has rows or columns.
     - `mask1`, `mask2`: (P, T), (P*, T*) booleans, true at real tokens.
-    - `draw`: "joint", for one layer of softmax attention, of which Gram matrices are positive
-      semidefinite; "pairwise" or "conditional"; "auto": joint where it can be.
+    - `draw`: "joint", for descriptions and for one layer of softmax attention, of which Gram
+      matrices are positive semidefinite; "pairwise" or "conditional"; "auto": joint where it can
+      be.
     - `key`, `draws`, `replicates`, `get`, `sampler`, `progress`: as for the network.
 
     **Returns:** a `Kernel`, or with `x_test` a `Joint`, with `smallest_eigenvalue` None. Its
@@ -77,42 +79,39 @@ def gram(
     **Raises:** `ValueError` as the network; for a store of something else, or one that finds no
     room; for a mesh that does not divide the inputs; for joint draws in several layers.
     """
-    if not isinstance(network, InfiniteTransformer) or network.readout == "tokens":
-        raise ValueError(
-            f'network is an InfiniteTransformer with readout "last" or "mean", got {network!r}'
-        )
+    network = tileable.checked(network)
     get = wanted(get)
     how = tiles.How(
         size("draws", draws),
         size("replicates", replicates),
         get,
-        tiles.drawn(network, one_of("draw", draw, DRAWS)),
+        tileable.drawn(network, one_of("draw", draw, DRAWS)),
         one_of("sampler", sampler, SAMPLERS),
     )
-    exact = mechanism(network.attention).exact
+    exact = tileable.exact(network)
     if exact:
         key = None
     elif not is_key(key):
         raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-    named = [("x", _lazy("x", x), None if mask1 is None else _lazy("mask1", mask1, "buif"))]
+    named = [("x", tileable.lazy_tokens(network, "x", x), _mask("mask1", mask1))]
     if x_test is not None:
-        mask2 = None if mask2 is None else _lazy("mask2", mask2, "buif")
-        named.append(("x_test", _lazy("x_test", x_test), mask2))
+        lazy = tileable.lazy_tokens(network, "x_test", x_test)
+        named.append(("x_test", lazy, _mask("mask2", mask2)))
     elif mask2 is not None:
         raise ValueError("mask2 belongs to x_test, but x_test was not given")
-    rank = lambda tokens, features: tiles.rank_of(network, features, tokens)
-    usual = lambda tokens, features: tiles.usual_tile(
+    rank = lambda tokens, features: tileable.rank_of(network, features, tokens)
+    usual = lambda tokens, features: tileable.usual_tile(
         network, how.draw, tokens, rank(tokens, features), "ntk" in get
     )
     mesh = over_mesh.mesh_of(mesh, x, x_test)
     most = over_mesh.side(mesh, sum(part.shape[0] for _, part, _ in named if part.shape))
     inputs = tiles.laid(named, tile, lambda tokens, features: min(most, usual(tokens, features)))
-    tiles.check_rank(network, inputs, rank(inputs.tokens, inputs.parts[0].shape[2]))
+    tileable.check_rank(network, inputs, rank(inputs.tokens, inputs.parts[0].shape[2]))
     if mesh is not None and store is not None:
         raise ValueError(
             "a matrix is kept in a store or spread over a mesh: give store or mesh, not both"
         )
-    run = tiles.block(network, how)
+    run = tileable.block(network, how)
     if mesh is not None:
         values = over_mesh.computed(run, how.names(exact), inputs, key, mesh)
         whole = lambda array, rows, columns: array[slice(*rows), slice(*columns)]
@@ -128,23 +127,9 @@ def gram(
     return _result(values, whole, how, exact, [p.shape[0] for p in inputs.parts])
 
 
-def _lazy(name: str, x: Any, kinds: str = "uif") -> Any:
-    """Return an array, or what is sliced like one, unread.
-
-    **Raises:** `ValueError` for what holds no such numbers.
-    """
-    try:
-        kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
-        sliced = hasattr(x, "__getitem__") and len(x.shape) > 0
-    except (AttributeError, TypeError):
-        sliced = False
-    if not sliced:
-        return as_array(name, x, kinds)
-    if kind not in kinds:
-        return as_array(name, np.asarray(x[:0]), kinds)
-    if isinstance(x, jax.core.Tracer):
-        raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
-    return x
+def _mask(name: str, mask: Any) -> Any:
+    """Return a mask, unread, or None."""
+    return None if mask is None else tiles.lazy(name, mask, "buif")
 
 
 def _in_memory(run: Any, names: Any, inputs: tiles.Set, key: Any, progress: bool | None) -> dict:

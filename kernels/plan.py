@@ -14,7 +14,11 @@ AT_ONCE = 2e10  # multiplications of a replicate that runs as one compiled compu
 
 @dataclass(frozen=True)
 class Plan:
-    """How a kernel is to be estimated; see `InfiniteTransformer.__call__` for the fields."""
+    """How a kernel is to be estimated; see `InfiniteTransformer.__call__` for the fields.
+
+    Of features: `units`, the hidden units that are drawn; `inputs`, how many inputs the set has of
+    which these are a part, None if they are all of it.
+    """
 
     draws: int
     replicates: int
@@ -23,6 +27,8 @@ class Plan:
     sampler: str
     rank: int | None = None
     exact: bool = False
+    units: int | None = None
+    inputs: int | None = None
 
     def without_draws(self) -> "Plan":
         """Return the plan for an attention whose step is exact."""

@@ -18,11 +18,10 @@ from jaxtyping import Float
 from theorykit.common.arguments import shown
 from theorykit.common.errors import explain
 from theorykit.common.folders import Folder, write_atomically, writing
-from theorykit.kernels import tiles
-from theorykit.kernels.attention import mechanism
+from theorykit.kernels import tileable, tiles
 from theorykit.kernels.progress import bar
+from theorykit.kernels.tileable import Network
 from theorykit.kernels.tiles import Block, How, Set, Step
-from theorykit.kernels.transformer import InfiniteTransformer
 
 HEADER, DONE = "gram.json", "done"
 OWN = (DONE, "zarr.json", *tiles.VALUES)
@@ -146,7 +145,7 @@ class Stored:
 
 
 def computed(
-    network: InfiniteTransformer,
+    network: Network,
     how: How,
     inputs: Set,
     key: Any,
@@ -158,7 +157,7 @@ def computed(
 
     **Raises:** `ValueError` for a store of something else, in use, or that finds no room.
     """
-    names = how.names(mechanism(network.attention).exact)
+    names = how.names(tileable.exact(network))
     try:
         kind = np.dtype(inputs.dtype).newbyteorder("=")
         if kind.name not in ("float16", "float32", "float64"):

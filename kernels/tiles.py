@@ -8,20 +8,16 @@ inputs these are, and deeper ones draw for each pair of inputs by itself.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
-from theorykit.common.arguments import size
+from theorykit.common.arguments import as_array, size
 from theorykit.common.errors import explain
-from theorykit.kernels.attention import mechanism
-from theorykit.kernels.inputs import computed, floating, known
-from theorykit.kernels.result import Kernel
-from theorykit.kernels.transformer import InfiniteTransformer
+from theorykit.kernels.inputs import computed, floating
 
 VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
-FEATURES, PAIRS = 1024, 64  # inputs in a tile: of one-token features, and of pairs
-TOKENS = 2**12  # tokens in a tile, where the covariance of all of them is held
 
 
 class Set(NamedTuple):
@@ -120,68 +116,7 @@ class How(NamedTuple):
         )
 
 
-def drawn(network: InfiniteTransformer, draw: str) -> str:
-    """Return the form of draws in which all tiles see the same ones.
-
-    **Raises:** `ValueError` for joint draws in several layers: they would differ between tiles.
-    """
-    exact = mechanism(network.attention).exact
-    if draw == "auto":
-        return "joint" if exact or network.depth == 1 else "pairwise"
-    if draw == "joint" and network.depth > 1 and not exact:
-        raise ValueError(
-            f"a network of depth {network.depth} has no joint draws that tiles could share, since "
-            'they come from the covariance of all inputs at once; take draw="pairwise"'
-        )
-    return draw
-
-
-def usual_tile(network: InfiniteTransformer, form: str, tokens: int, rank: int, ntk: bool) -> int:
-    """Return how many inputs a tile has, so that it takes about 256 MiB."""
-    if form != "joint":
-        return PAIRS
-    one = network.readout == "last" and network.depth == 1
-    if one and not mechanism(network.attention).exact and (not ntk or rank**2 <= 16 * tokens**2):
-        return FEATURES
-    return min(512, max(1, TOKENS // tokens))
-
-
-def check_rank(network: InfiniteTransformer, inputs: Set, rank: int) -> None:
-    """Raise a `ValueError` if tiles are too small to have the draws of the embedding in common."""
-    if rank > 2 * inputs.tile * inputs.tokens and not mechanism(network.attention).exact:
-        least = -(-rank // (2 * inputs.tokens))
-        raise ValueError(
-            f"tiles of {inputs.tile} inputs of {inputs.tokens} tokens have fewer tokens than the "
-            f"embedding has dimensions ({rank}); take tile={least} or more"
-        )
-
-
-def rank_of(network: InfiniteTransformer, features: int, tokens: int) -> int:
-    """Return the columns of the embedding's factor."""
-    placed = not (known(network.positions) and float(network.positions) == 0.0)
-    return features + tokens * placed
-
-
 Block = Callable[..., tuple[Array, ...]]
-
-
-def block(network: InfiniteTransformer, how: How) -> Block:
-    """Return the kernel between two tiles, or of the two together, as a traced function.
-
-    It takes the key, tile and mask, and tile and mask; with `whole=True` it returns (2, 2) tiles.
-    """
-    exact = mechanism(network.attention).exact
-    options = how._asdict() | (dict(draws=1, replicates=1) if exact else {})
-    names = how.names(exact)
-
-    def between(key: Any, x1: Any, mask1: Any, x2: Any, mask2: Any, *, whole: bool = False) -> Any:
-        if whole:
-            x1, mask1 = jnp.concatenate([x1, x2]), jnp.concatenate([mask1, mask2])
-            x2 = mask2 = None
-        k: Kernel = network(x1, x2, key=key, mask1=mask1, mask2=mask2, progress=False, **options)
-        return tuple(getattr(k, name) for name in names)
-
-    return between
 
 
 class Step(NamedTuple):
@@ -266,3 +201,42 @@ def laid(parts: list[tuple[str, Any, Any]], tile: Any, usual: Callable[[int, int
     count = sum(x.shape[0] for x in xs)
     n = min(count, usual(tokens, features) if tile is None else size("tile", tile))
     return Set(xs, masks, tokens, floating(*xs), n)
+
+
+def lazy(name: str, x: Any, kinds: str = "uif") -> Any:
+    """Return an array, or what is sliced like one, unread.
+
+    **Raises:** `ValueError` for what holds no such numbers.
+    """
+    try:
+        kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
+        sliced = hasattr(x, "__getitem__") and len(x.shape) > 0
+    except (AttributeError, TypeError):
+        sliced = False
+    if not sliced:
+        return as_array(name, x, kinds)
+    if kind not in kinds:
+        return as_array(name, np.asarray(x[:0]), kinds)
+    if isinstance(x, jax.core.Tracer):
+        raise ValueError(f"{name} is read tile by tile, and cannot be traced; call the network")
+    return x
+
+
+class Ids:
+    """Token ids that are read tile by tile, as vectors of one feature, and looked at then."""
+
+    ndim = 3
+
+    def __init__(self, name: str, ids: Any, count: int):
+        """Keep what is sliced like an array of shape (inputs, tokens)."""
+        self.name, self.ids, self.count = name, ids, count
+        self.shape, self.dtype = (*ids.shape, 1), ids.dtype
+
+    def __getitem__(self, at: Any) -> Int[np.ndarray, "inputs tokens one"]:
+        ids = np.asarray(self.ids[at])
+        if ids.size and not 0 <= ids.min() <= ids.max() < self.count:
+            raise ValueError(
+                f"token ids of {self.name} lie between 0 and {self.count - 1}, got {ids.min()} to "
+                f"{ids.max()}"
+            )
+        return ids[..., None]

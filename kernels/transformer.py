@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import ArrayLike, Bool, Real
+from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
 from theorykit.common.keys import is_key
@@ -16,6 +16,7 @@ from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.devices import home, spread
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import lay_out, number, wanted
+from theorykit.kernels.layers.network import laid
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
@@ -102,6 +103,25 @@ class InfiniteTransformer(Spelt):
         start: list[Any] = [layers.Embed(vocabulary, features)]
         start += [layers.Positions(self.positions)] if engine.placed(self) else []
         return layers.serial(*start, *block * self.depth, layers.Readout(self.readout))
+
+    @spelt
+    def features(
+        self,
+        x: Real[ArrayLike, "inputs tokens features"],
+        **options: Any,
+    ) -> Float[Array, "inputs width"]:
+        """Return vectors of inputs whose products are a kernel, `phi @ phi.T`.
+
+        They are those of the `description`, and so of joint draws: with the activation "identity"
+        of the same as from the same key here, and with another one of random hidden `units`.
+
+        **Arguments:** `x`, (P, T, d) inputs; options, as for the `features` of a description.
+
+        **Raises:** `ValueError` as there: for a depth above 1 with attention that is drawn, or an
+        activation without `units`.
+        """
+        x = as_array("x", x)
+        return self.description(features=x.shape[-1] if x.ndim else 1).features(x, **options)
 
     @spelt
     @highest
@@ -192,9 +212,9 @@ class Joint(NamedTuple):
 
 @highest
 def joint(
-    network: InfiniteTransformer,
-    train: Real[ArrayLike, "train tokens1 features"],
-    test: Real[ArrayLike, "test tokens2 features"],
+    network: InfiniteTransformer | layers.Serial,
+    train: Real[ArrayLike, "train tokens1 *features"],
+    test: Real[ArrayLike, "test tokens2 *features"],
     *,
     mask1: Bool[ArrayLike, "train tokens1"] | None = None,
     mask2: Bool[ArrayLike, "test tokens2"] | None = None,
@@ -209,24 +229,35 @@ def joint(
 
     **Arguments:**
 
-    - `network`: the network.
-    - `train`, `test`: (P, T1, d), (P*, T2, d) inputs; `mask1`, `mask2` belong to them.
-    - `draw`, `options`: as for the network; readout "last" or "mean".
+    - `network`: an `InfiniteTransformer` or a description, with readout "last" or "mean".
+    - `train`, `test`: (P, T1, d), (P*, T2, d) inputs, or ids (P, T1), (P*, T2); `mask1`, `mask2`
+      belong to them.
+    - `draw`, `options`: as for the network.
 
     **Returns:** `Joint`; `smallest_eigenvalue` is that of the whole matrix.
 
     **Raises:** `ValueError` as the network, or for the readout "tokens".
     """
-    if not isinstance(network, InfiniteTransformer) or network.readout == "tokens":
+    described = isinstance(network, layers.Serial)
+    reading = network.ends()[1].reading if described else getattr(network, "readout", "tokens")
+    if reading == "tokens":
         raise ValueError(
-            f'network is an InfiniteTransformer with readout "last" or "mean", got {network!r}'
+            "network is an InfiniteTransformer, or a description between Embed and Readout, with "
+            f'readout "last" or "mean", got {network!r}'
         )
     test = as_array("test", test)
-    inputs = lay_out(train, test, mask1, mask2)
-    x = jnp.asarray(inputs.x, inputs.dtype)
+    call: Any = network
+    if described:
+        one_of("draw", draw, ("auto", "joint"))
+        embed, _ = network.ends()
+        inputs, call = laid(embed, train, test, mask1, mask2), network.kernel
+        x = jnp.asarray(embed.tokens(inputs.x))
+    else:
+        inputs, options = lay_out(train, test, mask1, mask2), options | dict(draw=draw)
+        x = jnp.asarray(inputs.x, inputs.dtype)
     if (device := home(train, test)) is not None:
         x = jax.device_put(x, device)
-    whole = network(x, mask1=inputs.mask, draw=draw, **options)
+    whole = call(x, mask1=inputs.mask, **options)
     n = inputs.n1
 
     def block(rows: slice, columns: slice) -> Kernel:

@@ -139,7 +139,7 @@ class Shares(NamedTuple):
 
     def features(self, f, phi):
         """See `Rows`."""
-        return _packed(_second(self.weights, f) - phi[..., :, None] * phi[..., None, :])
+        return packed(_second(self.weights, f) - phi[..., :, None] * phi[..., None, :])
 
 
 class Ratio(NamedTuple):
@@ -185,7 +185,7 @@ class Separate(NamedTuple):
 
     def features(self, f, phi):
         """See `Rows`."""
-        return _packed(_second(self.slopes, f))
+        return packed(_second(self.slopes, f))
 
 
 class General(NamedTuple):
@@ -258,7 +258,7 @@ def _second(
     return jnp.einsum("nbt,ntr,nts->nbrs", a, f, f, optimize=[(0, 1), (0, 1)])
 
 
-def _packed(second: Float[Array, "inputs draws rank rank"]) -> Float[Array, "inputs draws pairs"]:
+def packed(second: Float[Array, "inputs draws rank rank"]) -> Float[Array, "inputs draws pairs"]:
     """Return the upper halves of symmetric matrices, such that inner products stay."""
     n, _, r, _ = second.shape
     i, j = np.triu_indices(r)

@@ -64,7 +64,7 @@ class Attention(Layer):
 
     def through(self, z, at):
         """Return the wanted tokens after the layer, from joint draws of the whole set."""
-        heads = _Heads.of(self, z, at)
+        heads = Heads.of(self, z, at)
         gram = jnp.einsum("iar,ibr->iab", heads.f, heads.f)
         var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), heads.rows, 1)
         at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, at.mask)))
@@ -83,7 +83,7 @@ class Attention(Layer):
 
 
 @dataclass(frozen=True)
-class _Heads:
+class Heads:
     """An attention layer on a set of inputs.
 
     **Fields:** `layer`; `attends`, its mechanism; `z`, what enters, None where NNGP and NTK are
@@ -101,7 +101,7 @@ class _Heads:
     waves: Any
 
     @staticmethod
-    def of(layer: Attention, z: State | Factored, at: Setting) -> "_Heads":
+    def of(layer: Attention, z: State | Factored, at: Setting) -> "Heads":
         """Return the layer where `z` enters."""
         if isinstance(z, Factored):
             h, f, left = None, z.f, jnp.zeros((), z.f.dtype)
@@ -113,7 +113,7 @@ class _Heads:
         sees = seen(layer.mask, at.mask)
         sees = sees if at.rows is None else jnp.take_along_axis(sees, rows[:, :, None], 1)
         waves = None if layer.positions is None else layer.positions.waves(t)
-        return _Heads(layer, mechanism(layer.of), h, f, left, rows, sees, waves)
+        return Heads(layer, mechanism(layer.of), h, f, left, rows, sees, waves)
 
     def reads_one(self, at: Setting) -> bool:
         """Return whether features make the layer: one token is wanted of each input.
@@ -125,15 +125,20 @@ class _Heads:
         one = at.rows is not None and self.rows.shape[1] == 1
         return one and not self.attends.exact and (not plan.ntk or tangent)
 
-    def source(self, entries: int, limit: int, at: Setting) -> tuple[Any, int, int]:
+    def source(self, at: Setting) -> tuple[Any, int, int]:
         """Return a function that gives a block of draws, the number of blocks, and their size."""
         if self.attends.exact:
             return lambda b: None, 1, 1
-        key, plan, r = key_of(at), at.plan, self.f.shape[-1]
+        key, plan, (n, t, r) = key_of(at), at.plan, self.f.shape
+        n, kept = plan.inputs or n, self.attends.cost(t) if plan.ntk else 1
+        if self.reads_one(at):
+            entries = n * (max(r * r, t * kept) if plan.ntk else max(r, t))
+            count, size = plan.blocks(entries, features.BLOCK)
+        else:
+            count, size = plan.blocks(n * self.rows.shape[1] * max(t * kept, r), BLOCK)
         shape: tuple[int, ...] = (r, r)
         if self.waves is not None:
             shape = (self.waves.shape[1], r, r)
-        count, size = plan.blocks(entries, limit)
         normals = draws.blocks(key, count, (size, *shape), self.f.dtype, plan.sampler)
         shift = None
         if self.layer.positions is not None:
@@ -159,10 +164,8 @@ class _Heads:
     def one_token(self, at: Setting) -> State:
         """Return the state after the layer of one token of each input, from features."""
         plan, n1 = at.plan, at.n1
-        n, t, r = self.f.shape
-        kept = self.attends.cost(t) if plan.ntk else 1
-        entries = n * (max(r * r, t * kept) if plan.ntk else max(r, t))
-        source, count, size = self.source(entries, features.BLOCK, at)
+        n = self.f.shape[0]
+        source, count, size = self.source(at)
 
         def block(b, total):
             drawn = source(b)
@@ -188,10 +191,9 @@ class _Heads:
     def every(self, at: Setting) -> State:
         """Return the state after the layer of the wanted tokens."""
         plan, f = at.plan, self.f
-        (n, t, r), k = f.shape, self.rows.shape[1]
+        n, k = self.rows.shape
         square = at.rows is None or at.n1 == n
-        kept = self.attends.cost(t) if plan.ntk else 1
-        source, count, size = self.source(n * k * max(t * kept, r), BLOCK, at)
+        source, count, size = self.source(at)
         one, two = at.sides()
         if plan.ntk or self.attends.exact:
             grid = [g.ravel() for g in jnp.meshgrid(one, two, indexing="ij")]

@@ -8,7 +8,8 @@ import jax
 
 from theorykit.common.precision import highest
 from theorykit.kernels.inputs import number
-from theorykit.kernels.layers.base import Layer, TokenLayer, taken
+from theorykit.kernels.layers import maps
+from theorykit.kernels.layers.base import Layer, Setting, TokenLayer, taken
 from theorykit.kernels.layers.network import Description
 from theorykit.kernels.layers.tokens import Embed, Readout
 from theorykit.kernels.parameters import parameters
@@ -84,17 +85,26 @@ class Serial(TokenLayer, Description):
 
     def through(self, z, at):
         """Return the wanted tokens; after the last layer that mixes no others are looked at."""
+        through = lambda layer, z, at: layer.through(z, at)
+        return self.walk(z, at, through, lambda layer, z, at: layer.carry(z, at), taken)
+
+    def walk(self, z: Any, at: Setting, through: Any, carry: Any, taken: Any) -> Any:
+        """Return what comes of `through` for the layers to the last that mixes, then of `carry`.
+
+        **Arguments:** `through`, `carry`: functions of a layer, what enters it, and the setting;
+        `taken`: of what enters and the setting, where no layer mixes.
+        """
         whole, last = at.whole(), max((i for i, a in enumerate(self.layers) if a.mixes), default=-1)
         if at.rows is None:
             last = len(self.layers) - 1
         for layer in self.layers[: max(last, 0)]:
-            z, whole = layer.through(z, whole), whole.after(layer.draws)
+            z, whole = through(layer, z, whole), whole.after(layer.draws)
         if last < 0:
             z = taken(z, at)
         else:
-            z = self.layers[last].through(z, at.after(whole.number - at.number))
+            z = through(self.layers[last], z, at.after(whole.number - at.number))
         for layer in self.layers[last + 1 :]:
-            z = layer.carry(z, at)  # type: ignore[attr-defined]
+            z = carry(layer, z, at)
         return z
 
     def build(self, sizes, rngs):
@@ -262,3 +272,44 @@ def _sum(states: Iterable[State]) -> State:
 def _scaled(z: State, scale: Any) -> State:
     times: Any = lambda k: None if k is None else scale**2 * k
     return State(times(z.nngp), times(z.ntk), times(z.var1), times(z.var2))
+
+
+# Feature maps -------------------------------------------------------------------------------------
+
+
+@maps.carry.register
+def _(layer: Serial, z, at):
+    for one in layer.layers:
+        z = maps.carry(one, z, at)
+    return z
+
+
+@maps.through.register
+def _(layer: Serial, z, at):
+    return layer.walk(z, at, maps.through, maps.carry, maps.taken)
+
+
+@maps.carry.register
+def _(layer: Residual, z, at):
+    branch = maps.each(maps.carry(layer.branch, z, at), lambda k: layer.scale * k)
+    return maps.summed([z, branch], at)
+
+
+@maps.through.register
+def _(layer: Residual, z, at):
+    branch = maps.each(maps.through(layer.branch, z, at), lambda k: layer.scale * k)
+    return maps.summed([maps.taken(z, at), branch], at)
+
+
+@maps.carry.register
+def _(layer: Parallel, z, at):
+    return maps.summed([maps.carry(branch, z, at) for branch in layer.branches], at)
+
+
+@maps.through.register
+def _(layer: Parallel, z, at):
+    found = []
+    for branch in layer.branches:
+        found.append(maps.through(branch, z, at))
+        at = at.after(branch.draws)
+    return maps.summed(found, at)

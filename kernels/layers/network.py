@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike, Bool, Num
+from jaxtyping import Array, ArrayLike, Bool, Float, Num
 
 from theorykit.common.arguments import as_array, one_of, size
 from theorykit.common.keys import as_key
@@ -17,6 +17,7 @@ from theorykit.kernels.attention import mechanism
 from theorykit.kernels.devices import home, spread, varying
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import Inputs, known, lay_out, wanted
+from theorykit.kernels.layers import maps
 from theorykit.kernels.layers.attention import Attention
 from theorykit.kernels.layers.base import Layer, Setting, Sizes
 from theorykit.kernels.layers.tokens import Embed, Readout
@@ -62,9 +63,9 @@ class Description:
         **Raises:** `ValueError` for a description that is no whole network, and as
         `InfiniteTransformer` does.
         """
-        embed, _ = self._ends()
+        embed, _ = self.ends()
         get = wanted(get)
-        inputs = _laid(embed, x1, x2, mask1, mask2)
+        inputs = laid(embed, x1, x2, mask1, mask2)
         plan = Plan(
             draws=size("draws", draws),
             replicates=size("replicates", replicates),
@@ -81,6 +82,78 @@ class Description:
             )
         result = spread(run(self, inputs, as_key(key), plan, progress, home(x1, x2)), x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
+
+    @highest
+    def features(
+        self,
+        x: Num[ArrayLike, "inputs tokens *features"],
+        *,
+        key: Any = None,
+        draws: int = 256,
+        replicates: int = 1,
+        units: int | None = None,
+        get: str = "nngp",
+        mask: Bool[ArrayLike, "inputs tokens"] | None = None,
+        sampler: str = "independent",
+        inputs: int | None = None,
+    ) -> Float[Array, "inputs width"]:
+        """Return vectors of inputs whose products are a kernel: `phi @ phi.T` is the Gram matrix.
+
+        With linear maps, norms and one layer of attention it is, to rounding, the estimate that
+        `kernel` makes from the same key with as many draws and replicates. Behind an activation
+        it is an average over randomly drawn hidden units of what `kernel` has in closed form;
+        `kernels.from_features` gives the standard error, of draws and units together. A norm or a
+        second activation behind one makes that a nonlinear function, with a bias of order
+        1 / units.
+
+        What is linear in the number of inputs is possible with them: `kernels.primal_ridge`.
+
+        **Arguments:**
+
+        - `x`: (P, T) token ids, or (P, T, d) vectors.
+        - `key`, `draws`, `sampler`: as for `kernel`.
+        - `replicates`: independent estimates, whose vectors stand one behind the other.
+        - `units`: hidden units that are drawn for each activation; not needed without one.
+        - `get`: "nngp" or "ntk". The latter exists where no activation is but the identity.
+        - `mask`: (P, T) booleans, true at real tokens.
+        - `inputs`: how many inputs the set has, if `x` is a part of it. Draws come in blocks of a
+          size that depends on it. Parts are padded to the same T.
+
+        **Returns:** (P, width), the width being `draws` times r for the NNGP of attention over
+        tokens with r features (d and the positions), or `units`; in the dtype of `kernel`.
+
+        **Raises:** `ValueError` for a description behind which there are no such vectors: attention
+        that is drawn behind other layers than norms and positions, a nonlinear activation without
+        `units` or in the NTK, the NTK of positions in scores, the reading "tokens"; and as `kernel`
+        does.
+        """
+        embed, readout = self.ends()
+        one_of("get", get, ("nngp", "ntk"))
+        if readout.reading == "tokens":
+            raise ValueError(
+                'features are of inputs: read at "last" or as the "mean", not "tokens"'
+            )
+        given = laid(embed, x, None, mask, None)
+        if inputs is not None and (short := given.lengths[0] - given.mask.shape[1]):
+            pad = lambda a: np.pad(a, [(0, 0), (0, short)] + [(0, 0)] * (a.ndim - 2))
+            given = given._replace(x=pad(given.x), mask=pad(given.mask))
+        plan = Plan(
+            draws=size("draws", draws),
+            replicates=size("replicates", replicates),
+            ntk=get == "ntk",
+            draw="joint",
+            sampler=one_of("sampler", sampler, SAMPLERS),
+            units=None if units is None else size("units", units),
+            inputs=None if inputs is None else size("inputs", inputs),
+        )
+        if key is None:
+            if self.draws or units is not None:  # type: ignore[attr-defined]
+                raise ValueError("these features are drawn: give key=jax.random.key(0), or another")
+            key = jax.random.key(0)
+        net = engine.typed(self, given.x.dtype)
+        key, each = as_key(key), replace(plan, replicates=1)
+        found = [_features(net, given.x, given.mask, key, r, each) for r in range(plan.replicates)]
+        return (jnp.concatenate(found, -1) / plan.replicates**0.5).astype(given.dtype)
 
     def module(
         self,
@@ -114,7 +187,7 @@ class Description:
         from theorykit.kernels.layers import finite
         from theorykit.kernels.weights import PARAMETERISATIONS, source, weight_dtype
 
-        self._ends()
+        self.ends()
         width, heads = size("width", width), size("heads", heads)
         if head_size is None and width % heads:
             raise ValueError(
@@ -127,7 +200,11 @@ class Description:
         rngs = source(rngs)
         return finite.Network([layer.build(sizes, rngs) for layer in self.layers])
 
-    def _ends(self) -> tuple[Embed, Readout]:
+    def ends(self) -> tuple[Embed, Readout]:
+        """Return the first and the last layer.
+
+        **Raises:** `ValueError` for a description that is no whole network.
+        """
         ends = (self.layers[0], self.layers[-1]) if self.layers else (None, None)
         if not isinstance(ends[0], Embed) or not isinstance(ends[1], Readout):
             raise ValueError(
@@ -137,7 +214,7 @@ class Description:
         return ends  # type: ignore[return-value]
 
 
-def _laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
+def laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     """Return the inputs as one set; token ids are features of size one there.
 
     **Raises:** `ValueError` for inputs that are not those of the embedding.
@@ -209,16 +286,29 @@ def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan):
     mask = jnp.asarray(mask)
     notes: list[Any] = []
     at = Setting(mask, readout.rows(mask), n1, jax.random.fold_in(key, r), plan, 0, notes)
-    ids = x[..., 0].astype(int) if embed.vocabulary is not None else x
-    z = embed.enter(ids, mask, x.dtype)
+    z = embed.enter(embed.tokens(x), mask, x.dtype)
     z = readout.carry(net.between().through(z, at), at)
     values = [None if k is None else readout.read(k, at) for k in z[:2]]
+    if n1 == mask.shape[0] and readout.reading == "mean":
+        # Symmetric to the last bit: sums over rows and over columns are rounded differently.
+        values = [None if k is None else (k + k.T) / 2 for k in values]
     zero = jnp.zeros((), x.dtype)
     left = max_of([note[0] for note in notes], zero)
     steep = max_of([note[1] for note in notes], jnp.zeros(mask.shape[0], x.dtype))
     one, two = at.sides()
     share = engine.share_of(steep[one][:, None], steep[two], one[:, None] == two)
     return *values, left, share
+
+
+@partial(jax.jit, static_argnames=("plan",))
+def _features(net: Any, x, mask, key, r, plan: Plan):
+    """Return the vectors of a replicate."""
+    embed, readout = net.layers[0], net.layers[-1]
+    mask = jnp.asarray(mask)
+    at = Setting(mask, readout.rows(mask), len(mask), jax.random.fold_in(key, r), plan, 0, [])
+    z = maps.through(net.between(), embed.alone(embed.tokens(x), mask, x.dtype), at)
+    z = maps.carry(readout, z, at)
+    return maps.read(readout, z.ntk if plan.ntk else z.nngp, at)
 
 
 def max_of(arrays: list[Any], zero: Any) -> Any:

@@ -44,6 +44,10 @@ class Embed(TokenLayer):
         """The number d of features, or of token ids."""
         return self.features or self.vocabulary or 0
 
+    def tokens(self, x: Any) -> Any:
+        """Return (n, T) ids from vectors of one feature, as which they are laid out, or vectors."""
+        return x if self.vocabulary is None else x[..., 0].astype(int)
+
     def enter(
         self,
         x: Num[Array | np.ndarray, "inputs tokens *features"],
@@ -57,12 +61,22 @@ class Embed(TokenLayer):
         x, ids = jnp.asarray(x), self.vocabulary is not None
         n, t = x.shape[:2]
         if self.columns <= n * t:
-            f = jnp.asarray(x[..., None] == jnp.arange(self.columns) if ids else x, dtype)
-            return Factored(f / math.sqrt(self.columns) * mask[..., None])
+            return self.alone(x, mask, dtype)
         flat, real = x.reshape(n * t, -1), mask.reshape(-1)
         gram = jnp.asarray(flat == flat.T if ids else flat @ flat.T, dtype) / self.columns
         f, _ = draws.factor(gram * (real[:, None] & real))
         return Factored(f.reshape(n, t, -1))
+
+    def alone(
+        self,
+        x: Num[Array | np.ndarray, "inputs tokens *features"],
+        mask: Bool[Array, "inputs tokens"],
+        dtype: Any,
+    ) -> Factored:
+        """Return the tokens of inputs, each without a look at the others: d columns."""
+        ids = self.vocabulary is not None
+        f = jnp.asarray(x[..., None] == jnp.arange(self.columns) if ids else x, dtype)
+        return Factored(f / math.sqrt(self.columns) * mask[..., None])
 
     def carry(self, z, at):
         """Return the state as it is: `enter` has made it."""

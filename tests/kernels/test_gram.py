@@ -14,6 +14,7 @@ import zarr
 
 from theorykit import kernels
 from theorykit.kernels import InfiniteTransformer, Kernel, Stored, gram, iterative, stored, tiles
+from theorykit.kernels import layers as k
 
 RNG = np.random.default_rng(0)
 X, X_TEST = RNG.normal(size=(11, 3, 2)).astype("f4"), RNG.normal(size=(4, 2, 2)).astype("f4")
@@ -85,6 +86,49 @@ def test_any_network(name):
         if a is not None:
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
     assert found.draws == theirs.draws
+
+
+BLOCK = (
+    k.Positions(0.5),
+    k.residual(k.serial(k.LayerNorm(), k.Attention(mask="causal", positions=k.ALiBi((1.0, 0.5))))),
+    k.GatedMLP("erf"),
+)
+DEEP = k.parallel(k.Attention("identity"), k.MLP("erf")), k.Attention("identity")
+IDS = np.random.default_rng(1).integers(0, 5, (11, 3))
+DESCRIPTIONS = {
+    "token ids": (k.serial(k.Embed(vocabulary=5), *BLOCK, k.Readout("last")), IDS),
+    "the mean": (k.serial(k.Embed(features=2), *BLOCK, k.Readout("mean")), X),
+    "deep, without a softmax": (k.serial(k.Embed(features=2), *DEEP, k.Readout()), X),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_any_description(name, tmp_path):
+    """In memory and on disk to the bit, as `kernel` to rounding."""
+    net, x = DESCRIPTIONS[name]
+    how = dict(mask1=MASK, tile=4, **FEW)
+    ours, theirs = gram(net, x, **how), net.kernel(x, mask1=MASK, **FEW)
+    disk = gram(net, x, store=tmp_path / "k", **how)
+    for each in FIELDS:
+        found = getattr(ours, each)
+        np.testing.assert_allclose(found, getattr(theirs, each), rtol=2e-5, atol=2e-6)
+        assert np.array_equal(getattr(disk, each), found)
+
+
+def test_descriptions_with_test_inputs(kept, whole):
+    """The preset's description as the preset, by `gram` and by `joint`; ids in one of them."""
+    net = NET.description(features=2)
+    ours = gram(net, X, X_TEST, mask1=MASK, tile=4, **FEW)
+    both = kernels.joint(net, X, X_TEST, mask1=MASK, **FEW)
+    for pair in zip(ours, both, kept, whole, strict=True):
+        for each in FIELDS:
+            found, *others = (getattr(kernel, each) for kernel in pair)
+            for other in others:
+                np.testing.assert_allclose(found, other, rtol=1e-5, atol=1e-6)
+    net, ids = DESCRIPTIONS["token ids"]
+    both = kernels.joint(net, ids[:3], ids[1:], get="nngp", **FEW)
+    np.testing.assert_allclose(both.cross.nngp[:2], both.train.nngp[1:], rtol=1e-5)
+    assert np.array_equal(both.test.nngp, both.test.nngp.T)
 
 
 def test_inputs_on_disk(tmp_path, kept):
@@ -285,6 +329,20 @@ def test_what_is_refused(tmp_path):
         (lambda: gram(NET, X), "key is one random key"),
         (lambda: gram("net", X, **FEW), "network is an InfiniteTransformer"),
         (lambda: gram(InfiniteTransformer(readout="tokens"), X, **FEW), "network is an Inf"),
+        (lambda: gram(k.serial(k.MLP()), X, **FEW), "Embed as its first layer"),
+        (
+            lambda: gram(
+                k.serial(k.Embed(features=2), *DEEP[:1], k.Attention(), k.Readout()), X, **FEW
+            ),
+            "stands behind other layers than the embedding",
+        ),
+        (lambda: gram(DESCRIPTIONS["the mean"][0], X, draw="pairwise", **FEW), "has joint draws"),
+        (lambda: gram(DESCRIPTIONS["the mean"][0], X[..., :1], **FEW), "features=2, but x has 1"),
+        (lambda: gram(DESCRIPTIONS["token ids"][0], X, **FEW), "x holds token ids, integers"),
+        (
+            lambda: gram(DESCRIPTIONS["token ids"][0], IDS + 1, **FEW),
+            "ids of x lie between 0 and 4",
+        ),
         (lambda: gram(NET, X[0], **FEW), r"x has shape \(inputs, tokens, features\)"),
         (lambda: gram(NET, X, X_TEST[..., :1], **FEW), "the same number of features"),
         (lambda: gram(NET, X, tile=0, **FEW), "tile is a whole number"),

@@ -8,7 +8,7 @@ FLAGS = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_cou
 BEGIN = """
 import jax, numpy as np, pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-from theorykit.kernels import InfiniteTransformer, gram, over_mesh, tiles
+from theorykit.kernels import InfiniteTransformer, gram, over_mesh, tileable, tiles
 rng = np.random.default_rng(0)
 x, x2 = rng.normal(size=(8, 3, 2)).astype("f4"), rng.normal(size=(4, 3, 2)).astype("f4")
 net, few = InfiniteTransformer(), dict(key=jax.random.key(0), draws=8, replicates=2)
@@ -70,7 +70,7 @@ work = {}
 for side in (1, 2):
     mesh = Mesh(np.array(jax.devices()[: side**2]).reshape(side, side), ("i", "j"))
     inputs = tiles.Set((np.zeros((4096, 2, 16), "f4"),), (None,), 2, np.dtype("f4"), 4096 // side)
-    run = tiles.block(net, how)
+    run = tileable.block(net, how)
     program = over_mesh.program(run, how.names(False), inputs, mesh)
     cost = program.lower(*over_mesh.placed(inputs, few["key"], mesh)).compile().cost_analysis()
     cost = cost[0] if isinstance(cost, list) else cost

@@ -1,0 +1,127 @@
+"""Ridge regression on features: time and memory against the number of inputs.
+
+    python benchmarks/primal.py [--inputs 2000 20000 100000] [--units 1024] [--folder DIR]
+
+Each number of inputs has a process of its own, which fits `kernels.primal_ridge` to inputs on disk
+that are read in chunks, on the features of one-layer softmax attention and an MLP of random hidden
+units, and predicts at 1,000 others. `peak_mib` is the most memory that the process held at any
+time, the libraries and what it has compiled included, and `base_mib` what it held after a fit to
+one chunk; pages of the file that the system keeps mapped count too, and are dropped chunk by chunk
+where the system allows it. `exponent` is the least-squares slope of the logarithms, with the least
+and the largest slope between neighbours in brackets. `apart` is how far the predictions of the
+first 500 inputs are from those of `ridge` with the Gram matrix of the same features.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _timing import report
+
+from theorykit.common import exponents
+
+OPTIONS = dict(tokens=16, features=8, draws=64, units=1024, chunk=1000, ridge=0.1)
+TEST, DENSE = 1000, 500
+
+
+def peak() -> float:
+    """Return the peak memory of this process, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def made(path: Path, n: int, at: argparse.Namespace) -> Any:
+    """Return inputs that were written in parts, as an array on disk."""
+    shape = (n, at.tokens, at.features)
+    x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    rng = np.random.default_rng(0)
+    for i in range(0, n, at.chunk):
+        x[i : i + at.chunk] = rng.normal(size=x[i : i + at.chunk].shape)
+    x.flush()
+    del x
+    return np.load(path, mmap_mode="r")
+
+
+def target(x: Any) -> Any:
+    """Return the sign of the sum of the tokens' first features."""
+    return np.sign(np.asarray(x[:, :, 0]).sum(1))
+
+
+def one(at: argparse.Namespace) -> dict[str, Any]:
+    """Return the seconds and memory of one regression, in this process."""
+    import jax
+
+    from theorykit import kernels
+
+    n = at.inputs[0]
+    x = made(Path(at.folder) / "x.npy", n, at)
+    other = np.random.default_rng(1).normal(size=(TEST, at.tokens, at.features)).astype(np.float32)
+    y = target(x)
+    network = kernels.InfiniteTransformer()
+    drawn = dict(key=jax.random.key(0), draws=at.draws, units=at.units)
+    how = dict(ridge=at.ridge, chunk=at.chunk, progress=False, **drawn)
+    kernels.primal_ridge(network, x[: at.chunk], y[: at.chunk], **how).predict(other)
+    base, begun = peak(), time.perf_counter()
+    fit = kernels.primal_ridge(network, x, y, **how)
+    fitted = time.perf_counter()
+    predicted = fit.predict(other)
+    done, most = time.perf_counter(), peak()
+    few = kernels.primal_ridge(network, x[:DENSE], y[:DENSE], **how).predict(other)
+    phi, cross = (np.asarray(network.features(a, **drawn), float) for a in (x[:DENSE], other))
+    dense = cross @ phi.T @ np.linalg.solve(phi @ phi.T + at.ridge * np.eye(DENSE), y[:DENSE])
+    return dict(
+        inputs=n,
+        fit_seconds=fitted - begun,
+        predict_seconds=done - fitted,
+        base_mib=base,
+        peak_mib=most,
+        grown_mib=most - base,
+        input_mib=x.nbytes / 2**20,
+        accuracy=float((np.sign(predicted) == target(other)).mean()),
+        residual=fit.residual,
+        condition=fit.condition,
+        apart=float(np.abs(few - dense).max() / np.abs(dense).max()),
+    )
+
+
+def exponent(rows: list[dict[str, Any]], name: str) -> str:
+    """Return the exponent of a column in the number of inputs, and its spread."""
+    return str(exponents.exact(*([row[which] for row in rows] for which in ("inputs", name))))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--inputs", type=int, nargs="+", default=[2000, 20000, 100000])
+    for name, value in OPTIONS.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value)
+    parser.add_argument("--folder", help="where inputs are written, one number of them at a time")
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    at = parser.parse_args()
+    if at.alone:
+        print(json.dumps(one(at)))
+        return
+    rows, load = [], [os.getloadavg()[0]]
+    options = {name: getattr(at, name) for name in OPTIONS}
+    for n in at.inputs:
+        with tempfile.TemporaryDirectory(dir=at.folder) as folder:
+            given = [f"--{name}={value}" for name, value in options.items()]
+            given += [f"--folder={folder}", f"--inputs={n}"]
+            command = [sys.executable, __file__, "--alone", *given]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        rows.append(json.loads(done.stdout))
+        print(json.dumps(rows[-1]), file=sys.stderr)
+    names = ("fit_seconds", "peak_mib")
+    found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
+    load.append(os.getloadavg()[0])
+    report("primal", exponent=found, rows=rows, load=load, **options)
+
+
+if __name__ == "__main__":
+    main()
