@@ -19,7 +19,7 @@ class Factored(NamedTuple):
 
     - `f`: (n, T, r), zero at padding. It is small where an (n, T, n, T) covariance would not fit
       into memory, and r says how many normals a draw of scores takes.
-    - `share`: (r,), which share of each column counts in the NTK; None: all of it. `groups` sets it.
+    - `share`: (r,), which share of each column counts in the NTK, see `groups`; None: all of it.
     """
 
     f: Float[Array, "inputs tokens rank"]

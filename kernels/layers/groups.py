@@ -1,7 +1,7 @@
 """The NTK of groups of parameters: which share of each weight's summand is counted.
 
-An NTK is a sum over weights, and all layers carry it on linearly. So the NTK of some weights is what
-comes out if the summands of the others are left out where they arise.
+An NTK is a sum over weights, and every layer carries it on linearly. So the NTK of some weights is
+what comes out if the summands of the others are left out where they arise.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,8 @@ def names(net: Layer, groups: bool | Callable[[tuple], str] | None) -> tuple[str
     """
     if not groups:
         return None
-    call: Any = name if groups is True else function("groups", groups, "True, or a function of a path")
+    given: Any = name if groups is True else groups
+    call = function("groups", given, "True, or a function of the path of a weight")
     found = tuple(call(path) for path in paths(net))
     for path, group in zip(paths(net), found, strict=True):
         if not isinstance(group, str):

@@ -55,8 +55,8 @@ class Description:
         **Arguments:**
 
         - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, or (P, T, d) vectors.
-        - `groups`: split the NTK by weights. True: by each of them, under the name that `group` gives
-          to the parameters of a module; or a function of their path, such as
+        - `groups`: split the NTK by weights. True: by each of them, under the name that `group`
+          gives to the parameters of a module; or a function of their path, such as
           ("layers", 1, "query"), which returns the name of a group. An attention's query, key,
           value, output and positions are weights of their own, every other layer is one.
         - the others: as for `kernels.InfiniteTransformer`.
@@ -243,8 +243,8 @@ def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan, split: tuple[str, 
     each = tuple(dict.fromkeys(split))
     table = jnp.asarray([[group == name for name in split] for group in each], x.dtype)
     one = lambda shares: _passed(_groups.counted(net, shares), x, mask, key, n1, plan)
-    nngp, ntk, left, share = jax.vmap(one, out_axes=(None, 0, None, None))(table)
-    return nngp, dict(zip(each, ntk, strict=True)), left, share
+    nngp, ntk, left, share = jax.vmap(one)(table)
+    return nngp[0], dict(zip(each, ntk, strict=True)), left[0], share[0]
 
 
 def _passed(net: Any, x, mask, key, n1: int, plan: Plan):

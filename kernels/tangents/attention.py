@@ -272,5 +272,7 @@ def _zipped(
 ) -> Float[Array, "..."]:
     """Return (..., H, H, W, W, ...) covariances of (..., T, T)."""
     batch, many = cov.ndim - 2, len(spatial)
-    both = [batch + a for pair in zip(range(many), range(many, 2 * many), strict=True) for a in pair]
+    both = [
+        batch + a for pair in zip(range(many), range(many, 2 * many), strict=True) for a in pair
+    ]
     return cov.reshape(*cov.shape[:batch], *spatial, *spatial).transpose(*range(batch), *both)
