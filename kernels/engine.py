@@ -258,8 +258,12 @@ def replicated(
 
 def returned(kernel: Kernel, dtype: Any) -> Kernel:
     """Return a kernel with its values in a dtype."""
-    cast = lambda k: None if k is None else k.astype(dtype)
-    values: dict[str, Any] = {name: cast(getattr(kernel, name)) for name in VALUES}
+    return _each_value(lambda k: k.astype(dtype), kernel)
+
+
+def _each_value(change: Any, kernel: Kernel) -> Kernel:
+    """Return a kernel with its values changed: arrays, or dictionaries of them by group."""
+    values: Any = {name: jax.tree.map(change, getattr(kernel, name)) for name in VALUES}
     return kernel._replace(**values)
 
 
@@ -270,8 +274,9 @@ def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
     whether its slopes are where scores are tied, see `Mechanism`.
     """
     for name in ("nngp", "ntk"):
-        values = getattr(kernel, name)
-        if values is not None and not bool(jnp.isfinite(values).all()):
+        for values in jax.tree.leaves(getattr(kernel, name)):
+            if bool(jnp.isfinite(values).all()):
+                continue
             scale, _, size = where.partition(" ")
             raise ValueError(
                 f"the {name} is beyond the range of {values.dtype}: smaller inputs or scales "
@@ -309,10 +314,9 @@ def _errors(mean, squares, share, plan: Plan, square: bool):
         draws = plan.draws * plan.replicates
         few = (share < 1 / SEEN) & (draws * share < SEEN) & (draws >= SEEN)
         rare = jnp.stack([few.sum(), draws * share.min(), SEEN / share.min() / plan.replicates])
-        if stderr[1] is not None:
-            lift = few[:, None, :, None] if stderr[1].ndim == 4 else few
-            stderr[1] = jnp.where(lift, jnp.inf, stderr[1])
-    kernels = [k for k in mean if k is not None]
+        lift = lambda e: jnp.where(few[:, None, :, None] if e.ndim == 4 else few, jnp.inf, e)
+        stderr[1] = jax.tree.map(lift, stderr[1])
+    kernels = jax.tree.leaves(mean)
     side = round(kernels[0].size ** 0.5)
     if not square or side > SPECTRUM:
         return stderr, None, rare
@@ -329,9 +333,7 @@ def restore(inputs: Inputs, kernel: Kernel) -> Kernel:
     t1, t2 = inputs.lengths
 
     def fit(k):
-        if k is None:
-            return None
         k = k[:, :t1, :, :t2]
         return jnp.pad(k, [(0, 0), (0, max(t1 - t, 0)), (0, 0), (0, max(t2 - t, 0))])
 
-    return kernel._replace(**{name: fit(getattr(kernel, name)) for name in VALUES})
+    return _each_value(fit, kernel)

@@ -80,8 +80,8 @@ def attend_pair(
     - `plan`: what is wanted.
     - `layer`: the draws.
     - `h`: what attention sees.
-    - `f`: (2, T, r) factor of the covariance of both inputs' tokens, or None to draw by the
-      conditional sampler.
+    - `f`: (2, T, r) factor of the covariance of both inputs' tokens; None to draw by the
+      conditional sampler, or for a mechanism that draws nothing.
     - `queries`: the tokens that attend.
 
     **Returns:** a `Pair`; in the top block the `State` between the two inputs.
@@ -94,7 +94,11 @@ def attend_pair(
     scale2 = jnp.asarray(net.score_scale, s.dtype) ** 2
     own_s = h.z11.nngp, h.z22.nngp
 
-    def block(b):
+    def weights(b):
+        sees = queries.sees[:, :, None]
+        if attends.exact:
+            var = jnp.stack([h.z11.var2, h.z22.var2])
+            return attends.settled(var[:, None, None], sees)
         u = layer.source(b)
         if f is None:
             drawn = draws.conditional(own_s[0], s, own_s[1], u)
@@ -102,14 +106,20 @@ def attend_pair(
             drawn = net.score_scale * drawn
         else:
             drawn = scores(f, jnp.stack([f[0][r1], f[1][r2]]), u, net.score_scale)
-        both = attends.rows(drawn, queries.sees[:, :, None], plan.ntk)
+        return attends.rows(drawn, sees, plan.ntk)
+
+    def itself(a, k, r):
+        """Return the kernel of an input with itself after the layer; in the top block variances."""
+        if layer.top and not attends.exact:
+            return jnp.einsum("anc,anc->a", a.weights @ k, a.weights) / layer.size
+        rows = k[r][:, r]
+        whole = attends.step(a, a, Tokens(k, None, rows, None), scale2, False)[0]
+        return jnp.diagonal(whole) if layer.top else whole
+
+    def block(b):
+        both = weights(b)
         one, two = at(both, 0), at(both, 1)
-        if layer.top:
-            pairs = zip((one.weights, two.weights), own_s, strict=True)
-            own = [jnp.einsum("anc,anc->a", a @ k, a) / layer.size for a, k in pairs]
-        else:
-            each = [(a, Tokens(k, None, k, None)) for a, k in zip((one, two), own_s, strict=True)]
-            own = [attends.step(a, a, k, scale2, False)[0] for a, k in each]
+        own = [itself(a, k, r) for a, k, r in zip((one, two), own_s, (r1, r2), strict=True)]
         return *attends.step(one, two, tokens, scale2, plan.ntk), *own
 
     zero = jnp.zeros((r1.size, r2.size), s.dtype)

@@ -1,6 +1,6 @@
 """Self-attention as a layer of a description."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax
@@ -13,7 +13,7 @@ from theorykit.kernels.blocks import average, factor_of
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import number
 from theorykit.kernels.layers import offsets
-from theorykit.kernels.layers.base import Factored, Layer, Setting, hidden, key_of
+from theorykit.kernels.layers.base import Factored, Layer, Setting, hidden, key_of, untrained
 from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
@@ -62,6 +62,13 @@ class Attention(Layer):
         """1, or 0 for a mechanism that is exact."""
         return 0 if mechanism(self.of).exact else 1
 
+    @property
+    def weights(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of queries, keys and values, and of what else there is."""
+        trained = self.positions is not None and self.positions.trained
+        more = [("output", self.projection), ("positions", trained)]
+        return ("query", "key", "value", *(name for name, there in more if there))
+
     def through(self, z, at):
         """Return the wanted tokens after the layer, from joint draws of the whole set."""
         heads = Heads.of(self, z, at)
@@ -71,6 +78,17 @@ class Attention(Layer):
         y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
         ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
         return y._replace(ntk=ntk)
+
+    def own(self, z, out, at):
+        """Return the summands; queries and keys have the same one, see docs/mathematics.md."""
+        at, z = at._replace(notes=[]), untrained(z)
+        found = {name: out.nngp for name in ("value", "output") if name in self.weights}
+        scores = self.through(z, at).ntk
+        if "positions" in self.weights:
+            fixed = replace(self, positions=offsets.Untrained(self.positions))
+            found["positions"] = scores - (scores := fixed.through(z, at).ntk)
+        scores = (scores - out.nngp * (1 + self.projection)) / 2
+        return {"query": scores, "key": scores, **found}
 
     def build(self, sizes, rngs):
         """Return the heads."""
@@ -104,7 +122,8 @@ class Heads:
     def of(layer: Attention, z: State | Factored, at: Setting) -> "Heads":
         """Return the layer where `z` enters."""
         if isinstance(z, Factored):
-            h, f, left = None, z.f, jnp.zeros((), z.f.dtype)
+            h = None if z.share is None else z.state()
+            f, left = z.f, jnp.zeros((), z.f.dtype)
         else:
             h = hidden(z, at.mask)
             f, left = factor_of(h, None, at.plan.rank)

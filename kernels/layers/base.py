@@ -1,6 +1,7 @@
 """What a layer of a description is: one thing, read at infinite and at finite width."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -14,11 +15,19 @@ from theorykit.kernels.recursion import State
 class Factored(NamedTuple):
     """Tokens to which only linear maps have been applied: NTK and NNGP are both `F F'`.
 
-    **Fields:** `f`, (n, T, r), zero at padding. It is small where an (n, T, n, T) covariance would
-    not fit into memory, and r says how many normals a draw of scores takes.
+    **Fields:**
+
+    - `f`: (n, T, r), zero at padding. It is small where an (n, T, n, T) covariance would not fit
+      into memory, and r says how many normals a draw of scores takes.
+    - `share`: (r,), which share of each column counts in the NTK, see `groups`; None: all of it.
     """
 
     f: Float[Array, "inputs tokens rank"]
+    share: Float[Array, " rank"] | None = None
+
+    def state(self) -> State:
+        """Return the (n, T, n, T) state."""
+        return _between(self, self.f, self.f, True)
 
 
 class Setting(NamedTuple):
@@ -98,6 +107,8 @@ class Layer(ABC):
       still be added.
     - `mixes`: tokens see other tokens.
     - `draws`: how many layers in it draw scores.
+    - `weights`: names of its groups of weights, which are attributes of its module; "" stands for
+      all of them, and () says that there are none.
     """
 
     fresh: ClassVar[bool] = False
@@ -105,6 +116,7 @@ class Layer(ABC):
     odd: ClassVar[bool] = False
     mixes: ClassVar[bool] = True
     draws: ClassVar[int] = 0
+    weights: ClassVar[tuple[str, ...]] = ("",)
 
     @abstractmethod
     def through(self, z: State | Factored, at: Setting) -> State | Factored:
@@ -124,6 +136,20 @@ class Layer(ABC):
         """Return whether tokens are Gaussian after the layer, given whether they were before."""
         return self.fresh or before
 
+    def own(self, z: State | Factored, out: State, at: Setting) -> dict[str, Any]:
+        """Return what the layer's own `weights` add to the NTK, by their names.
+
+        `z` is what enters and `out` what comes out.
+        """
+        return {"": self.through(untrained(z), at).ntk}  # type: ignore[union-attr]
+
+    def each(self, made: Callable[["Layer", tuple], "Layer"], path: tuple) -> "Layer":
+        """Return the layer with `made(part, path)` in place of each part that is made of no others.
+
+        A path is that of the part's module, in attribute names and numbers.
+        """
+        return made(self, path)
+
 
 class TokenLayer(Layer):
     """A layer that treats each token alone."""
@@ -138,22 +164,36 @@ class TokenLayer(Layer):
         """Return the wanted tokens after the layer."""
         return self.carry(taken(z, at), at)
 
+    def own(self, z, out, at):
+        """Return what the layer's own weights add to the NTK, of the tokens that are in `z`."""
+        return {"": self.carry(untrained(z), at).ntk}
+
 
 def taken(z: State | Factored, at: Setting) -> State:
     """Return the state of the wanted tokens, from all tokens."""
     if at.rows is None and isinstance(z, State):
         return z
-    ntk = at.plan.ntk
     (one, two), (r1, r2) = at.sides(), at.tokens()
     if isinstance(z, Factored):
-        f1, f2 = z.f[one[:, None], r1], z.f[two[:, None], r2]
-        nngp = jnp.einsum("iar,jbr->iajb", f1, f2)
-        var1, var2 = (jnp.sum(f**2, -1) for f in (f1, f2))
-        return State(nngp, nngp if ntk else None, var1[:, :, None, None], var2)
+        return _between(z, z.f[one[:, None], r1], z.f[two[:, None], r2], at.plan.ntk)
 
     at_rows: Any = lambda k: None if k is None else k[one[:, None], r1][:, :, two[:, None], r2]
     var1, var2 = z.var2[one[:, None], r1], z.var2[two[:, None], r2]
     return State(at_rows(z.nngp), at_rows(z.ntk), var1[:, :, None, None], var2)
+
+
+def _between(z: Factored, f1: Array, f2: Array, ntk: bool) -> State:
+    nngp = jnp.einsum("iar,jbr->iajb", f1, f2)
+    counted = nngp if z.share is None else jnp.einsum("iar,jbr->iajb", z.share * f1, f2)
+    var1, var2 = (jnp.sum(f**2, -1) for f in (f1, f2))
+    return State(nngp, counted if ntk else None, var1[:, :, None, None], var2)
+
+
+def untrained(z: State | Factored) -> State | Factored:
+    """Return tokens whose NTK is zero: those of weights that stay as they are."""
+    if isinstance(z, Factored):
+        return z._replace(share=jnp.zeros(z.f.shape[-1], z.f.dtype))
+    return z if z.ntk is None else z._replace(ntk=jnp.zeros_like(z.ntk))
 
 
 def hidden(z: State, mask: Bool[Array, "inputs tokens"]) -> State:

@@ -1,7 +1,7 @@
 """Layers made of layers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -107,6 +107,11 @@ class Serial(TokenLayer, Description):
             z = carry(layer, z, at)
         return z
 
+    def each(self, made, path):
+        """Return the layers, each with its parts replaced."""
+        parts = [a.each(made, (*path, "layers", i)) for i, a in enumerate(self.layers)]
+        return Serial(tuple(parts))
+
     def build(self, sizes, rngs):
         """Return the modules, one after the other."""
         from theorykit.kernels.layers import finite
@@ -165,6 +170,10 @@ class Residual(TokenLayer):
         """Return the wanted tokens of the sum."""
         branch = taken(self.branch.through(z, at), at.whole())
         return add(taken(z, at), _scaled(branch, self.scale))
+
+    def each(self, made, path):
+        """Return the sum, with the parts of the branch replaced."""
+        return replace(self, branch=self.branch.each(made, (*path, "branch")))
 
     def build(self, sizes, rngs):
         """Return the module."""
@@ -226,6 +235,11 @@ class Parallel(TokenLayer):
             found.append(taken(branch.through(z, at), at.whole()))
             at = at.after(branch.draws)
         return _sum(found)
+
+    def each(self, made, path):
+        """Return the sum, with the parts of the branches replaced."""
+        parts = [a.each(made, (*path, "branches", i)) for i, a in enumerate(self.branches)]
+        return Parallel(tuple(parts))
 
     def build(self, sizes, rngs):
         """Return the module."""

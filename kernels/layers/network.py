@@ -1,5 +1,6 @@
 """A description as a whole: its kernels at infinite width, and its networks."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from theorykit.kernels.attention import mechanism
 from theorykit.kernels.devices import home, spread, varying
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import Inputs, known, lay_out, wanted
+from theorykit.kernels.layers import groups as _groups
 from theorykit.kernels.layers import maps
 from theorykit.kernels.layers.attention import Attention
 from theorykit.kernels.layers.base import Layer, Setting, Sizes
@@ -44,6 +46,7 @@ class Description:
         mask2: Bool[ArrayLike, "inputs2 tokens2"] | None = None,
         sampler: str = "independent",
         rank: int | None = None,
+        groups: bool | Callable[[tuple], str] | None = None,
         progress: bool | None = None,
     ) -> Kernel:
         """Return NNGP and NTK between `x1` and `x2`, or of `x1`, from joint draws of all inputs.
@@ -53,10 +56,15 @@ class Description:
         **Arguments:**
 
         - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, or (P, T, d) vectors.
+        - `groups`: split the NTK by weights. True: by each of them, under the name that `group`
+          gives to the parameters of a module; or a function of their path, such as
+          ("layers", 1, "query"), which returns the name of a group. An attention's query, key,
+          value, output and positions are weights of their own, every other layer is one.
         - the others: as for `kernels.InfiniteTransformer`.
 
         **Returns:** `Kernel` of (P1, P2) arrays, means over replicates with their standard errors;
-        (P1, T1, P2, T2) with the reading "tokens", zero at padding. In the dtype of vectors, or
+        (P1, T1, P2, T2) with the reading "tokens", zero at padding. With groups `ntk` and its error
+        are dictionaries of such arrays, which add up to the whole. In the dtype of vectors, or
         JAX's default float for ids. Works under `jit`, `vmap` and `grad`, also in the parameters of
         the description, which is a pytree.
 
@@ -64,7 +72,7 @@ class Description:
         `InfiniteTransformer` does.
         """
         embed, _ = self.ends()
-        get = wanted(get)
+        get, split = wanted(get), _groups.names(self, groups)  # type: ignore[arg-type]
         inputs = laid(embed, x1, x2, mask1, mask2)
         plan = Plan(
             draws=size("draws", draws),
@@ -80,7 +88,8 @@ class Description:
             raise ValueError(
                 "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        result = spread(run(self, inputs, as_key(key), plan, progress, home(x1, x2)), x1, x2)
+        result = run(self, inputs, as_key(key), plan, progress, home(x1, x2), split)
+        result = spread(result, x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
     @highest
@@ -200,6 +209,20 @@ class Description:
         rngs = source(rngs)
         return finite.Network([layer.build(sizes, rngs) for layer in self.layers])
 
+    def group(self, path: tuple) -> str:
+        """Return the group of a parameter of a module, given its path there.
+
+        `kernels.empirical(net.module(...), x, groups=net.group)` has the groups of
+        `net.kernel(x, groups=True)`.
+
+        **Raises:** `ValueError` for a path that is none of a module of this description.
+        """
+        known = set(_groups.paths(self))  # type: ignore[arg-type]
+        for end in range(len(path), 0, -1):
+            if tuple(path[:end]) in known:
+                return _groups.name(tuple(path[:end]))
+        raise ValueError(f"{path} is no path of a parameter of this description's modules")
+
     def ends(self) -> tuple[Embed, Readout]:
         """Return the first and the last layer.
 
@@ -244,13 +267,19 @@ def laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
 
 
 def run(
-    net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, device: Any
+    net: Any,
+    inputs: Inputs,
+    key: Any,
+    plan: Plan,
+    progress: bool | None,
+    device: Any,
+    split: tuple[str, ...] | None = None,
 ) -> Kernel:
     """Return the mean of the replicates and its standard error, on a device that is named."""
-    return engine.on_device(lambda key: _run(net, inputs, key, plan, progress), key, device)
+    return engine.on_device(lambda key: _run(net, inputs, key, plan, progress, split), key, device)
 
 
-def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None) -> Kernel:
+def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, split) -> Kernel:
     x, mask, n1, *_ = inputs
     traced = not known(x, mask, key, net)
     net, readout = engine.typed(net, x.dtype), net.layers[-1]
@@ -259,7 +288,7 @@ def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None) 
     each = replace(plan, replicates=1)  # their number must not compile anything anew
 
     def one(r, tick):
-        return tick(_estimate(net, x, mask, key, r, n1, each))
+        return tick(_estimate(net, x, mask, key, r, n1, each, split))
 
     square = n1 == mask.shape[0]
     kernel, rare = engine.replicated(one, plan, traced, square, progress)
@@ -279,15 +308,30 @@ def attentions(tree: Any) -> list[Attention]:
     return [a for a in jax.tree.leaves(tree, is_leaf=is_one) if is_one(a)]
 
 
-@partial(jax.jit, static_argnames=("n1", "plan"))
-def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan):
-    """Return a replicate: NNGP, NTK or None, the trace left out, and the share of the draws."""
-    embed, readout = net.layers[0], net.layers[-1]
-    mask = jnp.asarray(mask)
+@partial(jax.jit, static_argnames=("n1", "plan", "split"))
+def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan, split: tuple[str, ...] | None):
+    """Return a replicate: NNGP, NTK or None, the trace left out, and the share of the draws.
+
+    The NTK is a dictionary if it is `split` into groups, the name of one for each weight.
+    """
+    key, mask = jax.random.fold_in(key, r), jnp.asarray(mask)
+    if split is None or not plan.ntk:
+        return _passed(net, x, mask, key, n1, plan)
+    each = tuple(dict.fromkeys(split))
+    table = jnp.asarray([[group == name for name in split] for group in each], x.dtype)
+    one = lambda shares: _passed(_groups.counted(net, shares), x, mask, key, n1, plan)
+    nngp, ntk, left, share = jax.vmap(one)(table)
+    return nngp[0], dict(zip(each, ntk, strict=True)), left[0], share[0]
+
+
+def _passed(net: Any, x, mask, key, n1: int, plan: Plan):
+    """Return what comes out of the network: as `_estimate`, without groups."""
+    first, last = net.layers[0], net.layers[-1]
+    embed, readout = (getattr(a, "layer", a) for a in (first, last))
     notes: list[Any] = []
-    at = Setting(mask, readout.rows(mask), n1, jax.random.fold_in(key, r), plan, 0, notes)
-    z = embed.enter(embed.tokens(x), mask, x.dtype)
-    z = readout.carry(net.between().through(z, at), at)
+    at = Setting(mask, readout.rows(mask), n1, key, plan, 0, notes)
+    z = first.enter(embed.tokens(x), mask, x.dtype)
+    z = last.carry(net.between().through(z, at), at)
     values = [None if k is None else readout.read(k, at) for k in z[:2]]
     if n1 == mask.shape[0] and readout.reading == "mean":
         # Symmetric to the last bit: sums over rows and over columns are rounded differently.

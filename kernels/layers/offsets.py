@@ -163,6 +163,25 @@ class RelativeBias(Offsets):
         return finite.RelativeBias(rngs, sizes, self.most, float(self.scale))
 
 
+@dataclass(frozen=True)
+class Untrained(Offsets):
+    """Those of another, whose weights stay as they are."""
+
+    of: Offsets
+
+    def turning(self, offset):
+        """Return those of the other."""
+        return self.of.turning(offset)
+
+    def shifts(self, key, count, draws_each, tokens, dtype):
+        """Return those of the other."""
+        return self.of.shifts(key, count, draws_each, tokens, dtype)
+
+    def build(self, sizes, rngs):
+        """Return the module of the other."""
+        return self.of.build(sizes, rngs)
+
+
 def as_offsets(given: Any) -> Offsets | None:
     """Return what was given, positions in the scores or None.
 

@@ -49,6 +49,7 @@ class Activation(TokenLayer):
 
     function: Any = "relu"
     reads_gaussian: ClassVar[bool] = True
+    weights: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         activations.activation(self.function)
@@ -152,6 +153,7 @@ class RMSNorm(TokenLayer):
     """Tokens of mean square 1 over the width, without gain."""
 
     odd: ClassVar[bool] = True
+    weights: ClassVar[tuple[str, ...]] = ()
 
     def carry(self, z, at):
         """Return correlations."""
@@ -162,7 +164,8 @@ class RMSNorm(TokenLayer):
         if not isinstance(z, Factored) or at.rows is not None:
             return super().through(z, at)
         var = jnp.sum(z.f**2, -1, keepdims=True)
-        return Factored(jnp.where(var <= 0, 0.0, z.f / jnp.sqrt(jnp.where(var <= 0, 1.0, var))))
+        normed = jnp.where(var <= 0, 0.0, z.f / jnp.sqrt(jnp.where(var <= 0, 1.0, var)))
+        return z._replace(f=normed)
 
     def build(self, sizes, rngs):
         """Return the norm."""

@@ -113,7 +113,10 @@ class _Added(TokenLayer):
         n, t, _ = z.f.shape
         table = self.scale * jnp.asarray(self.products(t), z.f.dtype)
         added = jnp.broadcast_to(table, (n, *table.shape)) * at.mask[..., None]
-        return Factored(jnp.concatenate([z.f, added], -1))
+        share = z.share
+        if share is not None:
+            share = jnp.concatenate([share, jnp.ones(table.shape[-1], share.dtype)])
+        return Factored(jnp.concatenate([z.f, added], -1), share)
 
 
 @parameters("scale")
@@ -186,13 +189,14 @@ class Pool(Layer):
     """Every token becomes the mean of the real tokens."""
 
     odd: ClassVar[bool] = True
+    weights: ClassVar[tuple[str, ...]] = ()
 
     def through(self, z, at):
         """Return the wanted tokens, which are all alike."""
         share = at.mask / at.mask.sum(1, keepdims=True)
         if isinstance(z, Factored):
             pooled = jnp.einsum("ia,iar->ir", share.astype(z.f.dtype), z.f)
-            same = Factored(jnp.broadcast_to(pooled[:, None], z.f.shape) * at.mask[..., None])
+            same = z._replace(f=jnp.broadcast_to(pooled[:, None], z.f.shape) * at.mask[..., None])
             return same if at.rows is None else taken(same, at)
         share = share.astype(z.nngp.dtype)
         (one, two), (r1, r2) = at.sides(), at.tokens()

@@ -1,4 +1,4 @@
-"""The description that docs/kernels.md prints, written to a file and run."""
+"""The examples that docs/kernels.md prints, written to files and run."""
 
 import os
 import re
@@ -6,14 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 
 
-def test_a_description_at_both_widths(tmp_path):
-    text = re.search(r"^```python\n(# described.py\n.*?)^```$", PAGE.read_text(), re.M | re.S)[1]
-    (tmp_path / "described.py").write_text(text)
+@pytest.mark.parametrize("file", ["described.py", "with_stax.py"])
+def test_an_example(tmp_path, file):
+    text = re.search(rf"^```python\n(# {file}\n.*?)^```$", PAGE.read_text(), re.M | re.S)[1]
+    (tmp_path / file).write_text(text)
     done = subprocess.run(
-        [sys.executable, "described.py"], cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, file], cwd=tmp_path, capture_output=True, text=True,
         env=os.environ | {"JAX_PLATFORMS": "cpu"},
     )  # fmt: skip
     assert not done.returncode, done.stderr

@@ -15,5 +15,5 @@ here=$PWD
     --overrides "$here/.venv-oldest/overrides.txt" -r "$here/pyproject.toml" --extra tangents "pytest>=8" "pytest-xdist>=3.6")
 
 # Nothing of ours is installed there: at the top of a checkout the sources are found as they are.
-exec "$python" -m pytest -p no:cacheprovider -n 2 tests/kernels/test_tangents.py \
+exec "$python" -m pytest -p no:cacheprovider -n 2 tests/kernels/tangents \
     tests/kernels/test_finite.py "$@"

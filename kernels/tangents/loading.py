@@ -1,8 +1,4 @@
-"""neural-tangents 0.6.5 on a JAX it was never released for, with JAX left as it was.
-
-`tangents.nt` is the package `neural_tangents`, `tangents.stax` its layers, both complete but for
-`neural_tangents.experimental`, the only part that needs tensorflow: that one is an empty module.
-`tangents.SUPPORTED` states the JAX versions that are tested; any other raises `UnsupportedVersion`.
+"""Imports neural-tangents 0.6.5 on a JAX it was never released for, and leaves JAX as it was.
 
 How it works. neural-tangents uses names that JAX has since moved or dropped. Its modules are read
 from their own unchanged files, but run with an `import` of their own: where they ask for one of

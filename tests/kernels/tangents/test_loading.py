@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from theorykit.kernels import tangents
-from theorykit.kernels.tangents import nt, stax
+from theorykit.kernels.tangents import loading, nt, stax
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`FanIn` layers assume independent inputs"),
     pytest.mark.filterwarnings("ignore:Batch size is reduced"),
 ]
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 IMPLEMENTATIONS = ["JACOBIAN_CONTRACTION", "NTK_VECTOR_PRODUCTS", "STRUCTURED_DERIVATIVES"]
 close = lambda a, b, rtol=2e-5, atol=2e-6: np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
@@ -146,14 +146,14 @@ def test_unsupported_jax_is_one_sentence():
 def test_which_versions_are_supported():
     low, beyond = (v.lstrip("<>=") for v in tangents.SUPPORTED.split(","))
     for version in (low, f"{low}.0", f"{low}.3", "0.10.2", "0.10.3.dev20260101"):
-        tangents._check_versions(version, "0.6.5")
+        loading._check_versions(version, "0.6.5")
     for version in ("0.7.2", beyond, f"{beyond}.0", "1.0.0"):
         with pytest.raises(tangents.UnsupportedVersion, match=f"but jax {version} is installed"):
-            tangents._check_versions(version, "0.6.5")
+            loading._check_versions(version, "0.6.5")
     with pytest.raises(ImportError, match=r"neural-tangents 0\.6\.5, but 0\.6\.4 is"):
-        tangents._check_versions(low, "0.6.4")
+        loading._check_versions(low, "0.6.4")
     with pytest.raises(ImportError, match="but none is installed"):
-        tangents._check_versions(low, None)
+        loading._check_versions(low, None)
 
 
 # --- Kernels with closed forms
