@@ -7,7 +7,7 @@ import pytest
 
 from theorykit.kernels import layers as k
 from theorykit.kernels.attention import Mechanism, Sigmoid, Softmax
-from theorykit.kernels.layers.attention import _Heads
+from theorykit.kernels.layers.attention import Heads
 from theorykit.kernels.layers.base import Setting
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State
@@ -38,7 +38,7 @@ def heads(positions, of="softmax", rows=None):
     layer = k.Attention(of, SCALE, "causal", positions)
     plan = Plan(draws=DRAWS, replicates=1, ntk=True, draw="joint", sampler="independent")
     at = Setting(jnp.ones((2, T), bool), rows, 2, jax.random.key(5), plan, 0, [])
-    return _Heads.of(layer, z, at), at
+    return Heads.of(layer, z, at), at
 
 
 def turn(positions, u):
