@@ -16,10 +16,10 @@ from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import OnBox, on_box, unproved
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._inequality import Inequality
-from theorykit.checks._sides import ASKED, Sides, checked_domain
 from theorykit.checks._inputs import Inputs, call
 from theorykit.checks._kinds import Interval
 from theorykit.checks._shapes import Sizes
+from theorykit.checks._sides import ASKED, Sides, checked_domain
 from theorykit.common.arguments import instance, shown, size
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
