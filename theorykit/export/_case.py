@@ -238,10 +238,21 @@ def _by_cases(case: Proved, x: Real, q: Quotient) -> str:
     i = case.ring.only(sign * q.num)
     known = i is not None and case.ring.made.get(i, ("",))[0] == "max"
     for y in () if known else flattened(x):
-        gap = ((q - case.values[y]) * sign).cancelled()
-        if not gap.den and not gap.num.is_constant():
-            case.theorem.name(case.ring, gap)
-            case.to.sure(case.ring.reduced(gap.num))
+        entry = case.values[y]
+        gap = ((q - entry) * sign).cancelled()
+        if gap.num.is_constant():
+            continue
+        case.theorem.name(case.ring, gap)
+        sure = case.to.sure(case.ring.reduced(gap.num))
+        if gap.den:  # `lra` does not multiply by a denominator
+            case.about(gap)
+            low, high = (case.to.quotient(z) for z in (entry, q)[::sign])
+            num, den = case.to.text(case.ring.reduced(gap.num)), case.to.denominator(gap)
+            equal = case.to.by_field(gap.num, entry.num, q.num)
+            case.to.say(
+                f"assert ({low} <= {high})\n"
+                f"  by (apply (at_most _ _ ({num}) ({den})); [{equal} | positive | exact {sure}])."
+            )
     return f"rewrite {case.to.names[i].upper()}. by_max." if known and i is not None else "by_max."
 
 

@@ -20,6 +20,9 @@ ALLOWED = re.compile(
 )
 """The classical reals, and the specification of machine numbers, in which coq-interval computes."""
 
+SPENT = re.compile(r"out of memory|stack overflow", re.IGNORECASE)
+"""What coqc says when it has no more memory."""
+
 CLOSED = "Closed under the global context"
 
 
@@ -27,12 +30,13 @@ CLOSED = "Closed under the global context"
 class Checked:
     """What Rocq says of a script.
 
-    **Fields:** `accepted`; `why` not, in a sentence; `assumptions`, the axioms that the theorems
-    rest on, by their names; `seconds`.
+    **Fields:** `accepted`; `why` not, in a sentence; `undecided`, whether that is for want of time
+    or memory; `assumptions`, the axioms that the theorems rest on, by their names; `seconds`.
     """
 
     accepted: bool
     why: str = ""
+    undecided: bool = False
     assumptions: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -63,10 +67,10 @@ def check(file: str | Path, *, timeout: float = 300.0, memory: float = 6.0) -> C
     digest = hashlib.sha256(text.encode()).hexdigest()
     kept = file.with_suffix(".assumptions")
     if kept.is_file() and kept.read_text().startswith(digest):
-        return Checked(True, "", assumptions(kept.read_text().partition("\n")[2])[0])
+        return Checked(True, assumptions=assumptions(kept.read_text().partition("\n")[2])[0])
     kept.unlink(missing_ok=True)
     start = time.perf_counter()
-    said, why = _run(file.stem, text, timeout, memory)
+    said, why, undecided = _run(file.stem, text, timeout, memory)
     seconds = time.perf_counter() - start
     names, foreign = assumptions(said)
     reports = sum(line == CLOSED or line == "Axioms:" for line in said.splitlines())
@@ -75,13 +79,13 @@ def check(file: str | Path, *, timeout: float = 300.0, memory: float = 6.0) -> C
     if not why and reports != text.count("Print Assumptions"):
         why = "the assumptions of its theorems were not printed."
     if why:
-        return Checked(False, why, names, seconds)
+        return Checked(False, why, undecided, names, seconds)
     write_atomically(kept, f"{digest}\n{said}")
-    return Checked(True, "", names, seconds)
+    return Checked(True, assumptions=names, seconds=seconds)
 
 
-def _run(name: str, text: str, timeout: float, memory: float) -> tuple[str, str]:
-    """Return what coqc prints, and why it refuses the script."""
+def _run(name: str, text: str, timeout: float, memory: float) -> tuple[str, str, bool]:
+    """Return what coqc prints, why it does not accept the script, and whether it gave up."""
     limited = f'ulimit -v {int(memory * 2**20)}; exec coqc -q -noglob "$1"'
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.v").write_text(text)
@@ -91,11 +95,15 @@ def _run(name: str, text: str, timeout: float, memory: float) -> tuple[str, str]
                 text=True, timeout=timeout,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return "", f"it took more than {timeout:g} seconds."
+            return "", f"it took more than {timeout:g} seconds.", True
+    if done.returncode < 0:
+        return done.stdout, f"coqc was ended by signal {-done.returncode}.", True
     if done.returncode:
         said = " ".join(done.stderr.split()) or f"coqc ended with {done.returncode}"
-        return done.stdout, said.partition("Error:")[2].strip()[:300] or said[:300]
-    return done.stdout, ""
+        if SPENT.search(said):
+            return done.stdout, f"it took more than {memory:g} GiB.", True
+        return done.stdout, said.partition("Error:")[2].strip()[:300] or said[:300], False
+    return done.stdout, "", False
 
 
 def assumptions(said: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

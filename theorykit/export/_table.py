@@ -12,16 +12,17 @@ from theorykit.export._coqc import check
 from theorykit.export._export import as_folder, export, write
 from theorykit.export._terms import NotExportable
 
-STATES = ("accepted", "written", "refused", "not exportable")
+STATES = ("accepted", "written", "refused", "undecided", "not exportable")
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """What came of one claim.
 
-    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused or not
-    exportable, in a sentence, and `group`, that reason without the claim's own details; `file`, the
-    script; `assumptions`, the axioms that it rests on; `seconds` that Rocq took.
+    **Fields:** `state`, one of `STATES`; `kind` of the proof; `why` it is refused, undecided (coqc
+    ran out of time or memory) or not exportable, in a sentence, and `group`, that reason without
+    the claim's own details; `file`, the script; `assumptions`, the axioms that it rests on;
+    `seconds` that Rocq took.
     """
 
     id: str
@@ -80,7 +81,7 @@ def _row(claim: Claim, folder: str | Path, control: bool, checked: bool, timeout
     found = check(file, timeout=timeout)
     return Row(
         claim.id,
-        "accepted" if found else "refused",
+        "accepted" if found else "undecided" if found.undecided else "refused",
         made.kind,
         why=found.why,
         group=found.why.partition(":")[0],

@@ -162,8 +162,8 @@ def slope():
     """The Jacobian of softmax, by the sums of its rows. Control: 1/4."""
     jacobian = lambda x: jnp.diag(jax.nn.softmax(x)) - jnp.outer(*2 * [jax.nn.softmax(x)])
     return inequality(
-        lhs=lambda x: jnp.abs(jacobian(x)).sum(1), rhs=lambda: exact("1/2"),
-        over=inputs(x=reals(2)), control=dict(rhs=lambda: exact("1/4")),
+        lhs=lambda x: jnp.abs(jacobian(x)).sum(1).max(), rhs=lambda: exact("1/2"),
+        over=inputs(x=reals("n"), n=(2, 3)), control=dict(rhs=lambda: exact("1/4")),
     )
 
 
