@@ -21,8 +21,9 @@ _FROM_FLOATS = {"fromhex", "from_float", "from_decimal", "format_map", "cast"}
 _SAFE_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[diouxXcrsa%]")
 _FLOAT_FIELD = re.compile(r"\{[^{}]*:[^{}]*[eEfFgGn%]\}")
 _FIELD = re.compile(r"\{[^{}]*\}")
-_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE"}
-_CELLS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_CLOSURE"}
+_CELLS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLOSURE"}
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", *_CELLS}
+_NOTHING = {"CACHE", "EXTENDED_ARG", "PUSH_NULL"}  # the last stands elsewhere from 3.13 on
 ASKED = object()
 """Stands for the constant before `Kind` in `isinstance(x, Kind)`."""
 
@@ -48,7 +49,7 @@ def loads(code: types.CodeType) -> list[tuple[str, Any, Any, tuple[str, ...], in
     The constant before is `ASKED` for a class of which nothing is run.
     """
     found: list[tuple[str, Any, Any, tuple[str, ...], int]] = []
-    steps = [s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG")]
+    steps = [s for s in dis.get_instructions(code) if s.opname not in _NOTHING]
     for i, step in enumerate(steps):
         line = (step.positions.lineno if step.positions else None) or code.co_firstlineno
         say = lambda kind, name, path=(), line=line, before=None: found.append(

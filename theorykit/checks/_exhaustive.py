@@ -170,12 +170,16 @@ def ignores_its_argument(function: Any) -> bool:
 
 def _reads(code: types.CodeType, name: str) -> bool:
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    used = any(
-        name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
-        for step in dis.get_instructions(code)
-        if not step.opname.startswith(("DELETE", "STORE", "MAKE_CELL"))
-    )
+    used = any(name in _read_by(step) for step in dis.get_instructions(code))
     return used or any(name in c.co_freevars for c in inner)
+
+
+def _read_by(step: dis.Instruction) -> tuple[Any, ...]:
+    """Return the names that an instruction reads; from Python 3.13 on, one may read or set two."""
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    if step.opname == "STORE_FAST_LOAD_FAST":
+        return names[1:]
+    return () if step.opname.startswith(("DELETE", "STORE", "MAKE_CELL")) else names
 
 
 def refuse_blind(functions: Mapping[str, Callable[..., Any] | None]) -> None:
