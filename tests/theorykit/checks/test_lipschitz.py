@@ -13,7 +13,7 @@ from theorykit.claims import float64
 from theorykit.results import Evidence, Scope, Verdict
 
 INF = float("inf")
-FEW = dict(cases=8, starts=8, steps=40)
+FEW = dict(cases=8, starts=0)
 
 
 def tried(is_control=False, **fields):
@@ -24,21 +24,23 @@ def tried(is_control=False, **fields):
 
 def test_softmax_has_the_constant_one_half():
     half = dict(f=lambda x: jax.nn.softmax(x), constant=Fraction(1, 2))
-    found = tried(**half, over=inputs(x=reals("n"), n=(2, 3)))
+    found = tried(**half, over=inputs(x=reals("n"), n=(2,)))
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
     assert found.certificate.scope is Scope.sizes
-    assert found.certificate.where == "all real x, n = 2; n = 3"
-    assert found.measured.ratio == pytest.approx(1, abs=1e-3)  # near pairs reach it
+    assert found.certificate.where == "all real x, n = 2"
+    assert 0.9 < found.measured.ratio <= 1 + 1e-9
 
 
 def test_a_smaller_constant_falls_at_a_pair():
-    found = tried(f=lambda x: jax.nn.softmax(x), constant=0.49, over=inputs(x=reals("2")))
+    """The attack finds it: random pairs are not so near to ties."""
+    fields = dict(f=lambda x: jax.nn.softmax(x), over=inputs(x=reals("2")))
+    found = tried(**fields, constant=0.499, starts=8, steps=40)
     assert (found.verdict, found.evidence) == (Verdict.refuted, Evidence.certified)
     names = {"np": np}
     exec(found.witness.code, names)
     x, y = names["x"], names["x_other"]
     softmax = lambda z: np.exp(z) / np.exp(z).sum()
-    assert np.linalg.norm(softmax(x) - softmax(y)) > 0.49 * np.linalg.norm(x - y)
+    assert np.linalg.norm(softmax(x) - softmax(y)) > 0.499 * np.linalg.norm(x - y)
 
 
 def test_the_control_is_tried_in_the_same_way():
@@ -65,7 +67,7 @@ def test_a_box_is_a_proof_where_the_constant_has_room():
 @pytest.mark.parametrize("f", [jnp.sign, lambda x: jnp.floor(x) * 1.0])
 def test_a_function_that_jumps_is_not_proved(f):
     found = tried(f=lambda x: f(x), constant=1e9, over=inputs(x=interval(-1, 1)))
-    assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.searched)
+    assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.sampled)
     assert "may jump" in found.unproved
     assert tried(f=lambda x: f(x), constant=2, over=inputs(x=interval(-1, 1))).witness
 
@@ -93,12 +95,11 @@ def test_a_constant_may_depend_on_the_sizes():
     assert tried(**fields, constant=lambda n: n - Fraction(1, 2)).verdict is Verdict.refuted
 
 
-def test_a_matrix_that_is_made_from_a_factor_is_searched_only():
-    """The slopes by its factor are not those by the matrix."""
-    found = tried(f=lambda K: jnp.trace(K), constant=2, over=inputs(K=psd(2)))
-    assert found.verdict is Verdict.holds
-    assert found.evidence is Evidence.searched
-    assert "made from a parameter" in found.unproved
+def test_a_matrix_that_is_made_from_a_factor_goes_by_pairs():
+    """The slopes by its factor are not those by the matrix, and have no bound."""
+    fields = dict(f=lambda K: jnp.trace(K), over=inputs(K=psd(2)))
+    assert tried(**fields, constant=2).certificate.where == "all K in psd(2), K_other in psd(2)"
+    assert tried(**fields, constant=1).verdict is Verdict.refuted
 
 
 REFUSED = [
