@@ -8,6 +8,7 @@ other numbers: a `Field` says what those are, and `RULES` has what each primitiv
 """
 
 from theorykit.certify._constants import exact
+from theorykit.certify._duals import lipschitz_everywhere
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
@@ -40,6 +41,7 @@ __all__ = [
     "identical",
     "integral",
     "letters",
+    "lipschitz_everywhere",
     "number_array",
     "objects",
     "ordered",

@@ -65,7 +65,7 @@ def prove_lipschitz(
         whole, _, shapes = _read(box)
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: f(**dict(zip(shapes, xs, strict=True)))
-        program = Program.trace(lambda *xs: _row(named(*xs)), like)
+        program = Program.trace(lambda *xs: as_row(named(*xs)), like)
         names = [name for name, s in shapes.items() for _ in range(int(np.prod(s)))]
         moving = [i for i, name in enumerate(names) if of is None or name in of]
         return _search(
@@ -184,6 +184,7 @@ def vector_norm(entries: Sequence[arb], norm: Norm) -> arb:
     return sum((x * x for x in entries), arb(0)).sqrt()
 
 
-def _row(found: Any) -> jax.Array:
+def as_row(found: Any) -> jax.Array:
+    """Return the entries of a tree of arrays in one row."""
     parts = [jnp.ravel(jnp.asarray(x)) for x in jax.tree.leaves(found)]
     return jnp.concatenate([x.astype(jnp.result_type(x, jnp.float64)) for x in parts])

@@ -11,13 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from theorykit.certify import Balls, exact, ordered, prove_lipschitz
+from theorykit.certify import (
+    Balls,
+    NotCertifiable,
+    exact,
+    lipschitz_everywhere,
+    ordered,
+    prove_lipschitz,
+)
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import OnBox, on_box, unproved
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._inequality import Inequality
 from theorykit.checks._inputs import Inputs, call
-from theorykit.checks._kinds import Interval
+from theorykit.checks._kinds import Interval, Positive, Reals
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._sides import ASKED, Sides, checked_domain
 from theorykit.common.arguments import instance, shown, size
@@ -33,6 +40,9 @@ UNASKED = 200
 
 STEP = "step"
 
+CONVEX = (Reals, Positive, Interval)
+"""Domains whose arguments are parameters themselves, so that slopes are those of the arguments."""
+
 
 class _Pairs(Inequality):
     """The inequality of pairs, which is searched here and proved otherwise."""
@@ -47,10 +57,10 @@ class Lipschitz(Check):
 
     Pairs are tried as the points of an inequality are: structured and random ones, near and far,
     then a gradient attack on the ratio of the two sides. A pair that violates it is enclosed in
-    ball arithmetic. It is proved for all values where the inequality of pairs is
-    (`certify.ordered`), or on a box by the norm of the derivative, enclosed piece by piece
-    (`certify.prove_lipschitz`): at a kink of |x| or max the hull of the slopes counts, and a
-    function that may jump is not proved.
+    ball arithmetic. It is proved for all values by the norm of the derivative
+    (`certify.lipschitz_everywhere`) or as an inequality of pairs (`certify.ordered`); or on a box
+    by the norm of the derivative, enclosed piece by piece (`certify.prove_lipschitz`). At a kink
+    of |x| or max all slopes in between count, and a function that may jump has no derivative here.
 
     **Arguments:**
 
@@ -113,6 +123,12 @@ class Lipschitz(Check):
             raise ClaimError(f"{STEP} and names that end in _other stand for the second point.")
 
     @property
+    def both_norms(self) -> tuple[float, float]:
+        """The norms of arguments and of values."""
+        source, target = self.norms if isinstance(self.norms, tuple | list) else 2 * (self.norms,)
+        return float(source), float(target)
+
+    @property
     def moving(self) -> tuple[str, ...]:
         """The arguments that move."""
         if self.of is None:
@@ -170,7 +186,7 @@ class Lipschitz(Check):
 
         With one, pairs come near to each other. Without one it is only proved, and may be squared.
         """
-        source, target = self.norms if isinstance(self.norms, tuple | list) else 2 * (self.norms,)
+        source, target = self.both_norms
         key = ("pairs", self.f, id(self.over), source, target, self.moving, near)
         over, lhs, distance = trial.remember(key, lambda: self._sides(source, target, near))
 
@@ -213,32 +229,55 @@ class Lipschitz(Check):
     # Proofs -------------------------------------------------------------------------------
 
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
-        make = lambda s: self._of_sizes(s, trial)
-        if not isinstance(self.proof, OnBox):
-            asked = self.proof if isinstance(self.proof, Everywhere) else None
-            proved = proved_everywhere(found, asked, make, ordered)
-            box = all(type(d) is Interval for d in self.over.arguments.values())
-            if proved.evidence is Evidence.certified or asked or not box:
-                return proved
+        """Return the outcome proved: by slopes, by pairs, or on a box."""
+        if isinstance(self.proof, OnBox):
+            return self._guarded(found, trial)
+        proved = self._by_slopes(found, trial)
+        if proved.evidence is Evidence.certified:
+            return proved
+        make = lambda sizes: self._pairs(trial, near=False).sides(sizes, trial)
+        by_pairs = proved_everywhere(found, self.proof, make, ordered)
+        if by_pairs.evidence is Evidence.certified:
+            return by_pairs
+        box = all(type(d) is Interval for d in self.over.arguments.values())
+        if self.proof or not box:
+            return proved
+        return self._guarded(found, trial)
+
+    def _by_slopes(self, found: Outcome, trial: Trial) -> Outcome:
+        """Return the outcome proved for all values by the derivative, where values are real."""
+        if any(type(self.over.arguments[k]) not in CONVEX for k in self.moving):
+            return unproved(found, NotCertifiable("its argument is made from a parameter"))
+        at: dict[str, Any] = {}
+
+        def make(sizes: Sizes) -> Sides:
+            at.update(sizes)
+            return Sides(self.f, lambda: 0.0, self.over, sizes, 1, True, trial)
+
+        def prove(both: Callable[..., Any], shapes: Any, totals: Any, work: Any) -> Any:
+            f = lambda **point: both(**point)[0]
+            return lipschitz_everywhere(
+                f, shapes, self.bound(at), self.both_norms, self.moving, totals, work
+            )
+
+        return proved_everywhere(found, self.proof, make, prove)
+
+    def _guarded(self, found: Outcome, trial: Trial) -> Outcome:
         try:
             return self._on_box(found, trial)
-        except Exception as error:
+        except Exception as error:  # whatever fails, the search has found what it has
             return unproved(found, error)
-
-    def _of_sizes(self, sizes: Sizes, trial: Trial) -> Sides:
-        return self._pairs(trial, near=False).sides(sizes, trial)
 
     def _on_box(self, found: Outcome, trial: Trial) -> Outcome:
         """Return the outcome with the derivative's norm enclosed on the box."""
         box = self.proof if isinstance(self.proof, OnBox) else on_box(UNASKED)
-        source, target = self.norms if isinstance(self.norms, tuple | list) else 2 * (self.norms,)
         pieces = 0
         for sizes in box.settings(self.over):
             proof = prove_lipschitz(
                 partial(self._values, sizes),
                 box.box(self.over, sizes),
                 self.bound(sizes),
-                (source, target),
+                self.both_norms,
                 self.moving,
                 box.budget,
                 bits=box.bits,

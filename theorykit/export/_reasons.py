@@ -137,6 +137,8 @@ class Argument:
             stronger = self._known[str(reason.of), True]
             tactic = f"apply Rlt_le; exact {stronger}."
         else:
+            if reason.rule not in RULES:
+                raise NotExportable(f"there is no tactic for a step by {reason.rule} yet.")
             tactic = RULES[reason.rule](self, reason, strict)
         name = self.fresh("K")
         sign = "<" if strict else "<="

@@ -1,0 +1,344 @@
+"""Quotients that carry their derivatives: Lipschitz constants for all values of the arguments.
+
+As in `_jets`, derivatives are taken number by number and not by JAX. At a kink they stand for all
+of Clarke's: the slopes of a maximum are means of those of its entries, with letters for the
+weights, and |q| is the maximum of q and -q. Where a program compares numbers, its
+function may jump, and there is no proof.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from theorykit.certify import _compare as compare
+from theorykit.certify import _functions as of
+from theorykit.certify._elementwise import each
+from theorykit.certify._enclose import Program
+from theorykit.certify._everywhere import Everywhere, Letter, as_leaves, over_cases
+from theorykit.certify._lipschitz import DUAL, Norm, as_row
+from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable, Rule
+from theorykit.certify._normal import _eigenvalues, _singular_values, folded
+from theorykit.certify._order import below
+from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
+from theorykit.certify._ring import NONNEGATIVE, Ring, Split, Work, primitive, rational
+from theorykit.common.arguments import function
+
+Slopes = tuple[Quotient, ...]
+
+
+class Dual:
+    """A quotient and its partial derivatives; () is a constant's."""
+
+    __slots__ = ("slopes", "value")
+
+    def __init__(self, value: Any, slopes: Slopes = ()):
+        self.value, self.slopes = value, slopes
+
+    def __add__(self, other: Any) -> "Dual":
+        other = _dual(self, other)
+        return Dual(self.value + other.value, _added(self.slopes, other.slopes))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Dual":
+        return Dual(-self.value, tuple(-s for s in self.slopes))
+
+    def __sub__(self, other: Any) -> "Dual":
+        return self + -_dual(self, other)
+
+    def __rsub__(self, other: Any) -> "Dual":
+        return -self + other
+
+    def __mul__(self, other: Any) -> "Dual":
+        other = _dual(self, other)
+        slopes = _added(_scaled(self.slopes, other.value), _scaled(other.slopes, self.value))
+        return Dual(self.value * other.value, slopes)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Dual":
+        return self * _dual(self, other).chain(lambda q: 1 / q, lambda q: -1 / (q * q))
+
+    def __rtruediv__(self, other: Any) -> "Dual":
+        return _dual(self, other) / self
+
+    def __pow__(self, n: Any) -> "Dual":
+        n = int(n)
+        return self.chain(lambda q: q**n, lambda q: q ** (n - 1) * n if n else constant(q.ring, 0))
+
+    def chain(self, f: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Dual":
+        """Return a function of it."""
+        slopes = _scaled(self.slopes, derivative(self.value)) if self.slopes else ()
+        return Dual(f(self.value), slopes)
+
+    def is_finite(self) -> bool:
+        """It has a value everywhere."""
+        return True
+
+    def is_nan(self) -> bool:
+        """It is nowhere undefined."""
+        return False
+
+
+def _dual(like: Dual, other: Any) -> Dual:
+    if isinstance(other, Dual):
+        return other
+    made = constant(like.value.ring, other)
+    if isinstance(made, Infinite):
+        raise Doubt("infinity has no slope")
+    return Dual(made)
+
+
+def _added(a: Slopes, b: Slopes) -> Slopes:
+    return tuple(x + y for x, y in zip(a, b, strict=True)) if a and b else a or b
+
+
+def _scaled(a: Slopes, factor: Any) -> Slopes:
+    return tuple(x * factor for x in a)
+
+
+# Functions ---------------------------------------------------------------------------------
+
+
+def _tanh(q: Quotient) -> Quotient:
+    up = of.exp(q * 2)
+    return (up - 1) / (up + 1)
+
+
+def _logistic(q: Quotient) -> Quotient:
+    return 1 / (1 + of.exp(-q))
+
+
+def _half(sign: int) -> Callable[[Quotient], Quotient]:
+    return lambda q: (of.exp(q) + of.exp(-q) * sign) / 2
+
+
+SMOOTH: dict[str, tuple[Callable[[Quotient], Quotient], Callable[[Quotient], Quotient]]] = {
+    "exp": (of.exp, of.exp),
+    "expm1": (lambda q: of.exp(q) - 1, of.exp),
+    "log": (of.log, lambda q: 1 / q),
+    "log1p": (lambda q: of.log(q + 1), lambda q: 1 / (q + 1)),
+    "sqrt": (of.sqrt, lambda q: 1 / (of.sqrt(q) * 2)),
+    "rsqrt": (lambda q: 1 / of.sqrt(q), lambda q: -1 / (of.sqrt(q) * q * 2)),
+    "tanh": (_tanh, lambda q: 1 - _tanh(q) ** 2),
+    "logistic": (_logistic, lambda q: _logistic(q) * _logistic(-q)),
+    "sin": (lambda q: of.sine_cosine(q)[0], lambda q: of.sine_cosine(q)[1]),
+    "cos": (lambda q: of.sine_cosine(q)[1], lambda q: -of.sine_cosine(q)[0]),
+    "sinh": (_half(-1), _half(1)),
+    "cosh": (_half(1), _half(-1)),
+    "atan": (functools.partial(of.named, "atan"), lambda q: 1 / (1 + q * q)),
+    "square": (lambda q: q * q, lambda q: q * 2),
+}
+"""Functions with their derivatives."""
+
+
+def absolute(x: Dual) -> Dual:
+    """Return |x|, with a letter in its slopes where its sign is not known."""
+    q = x.value
+    known = compare.decided(q.ring, q)
+    if known == 0:
+        return x
+    if known is not None:
+        return x * known
+    return Dual(compare.absolute(q), _scaled(x.slopes, _weight(q) * 2 - 1))
+
+
+def _weight(q: Quotient) -> Quotient:
+    """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink."""
+    ring, q = q.ring, q.cancelled()
+    if primitive(q.num)[1] < 0:
+        return 1 - _weight(-q)
+    w = letter(ring, "weight", q, NONNEGATIVE)
+    ring.fact(1 - w.num)
+    return w
+
+
+def larger(x: Any, y: Any) -> Any:
+    """Return max(x, y): its slopes lie between those of the two."""
+    if isinstance(x, Infinite) or isinstance(y, Infinite):
+        low, high = (y, x) if isinstance(y, Infinite) else (x, y)
+        if low.value < 0:
+            return high
+        raise Doubt("infinity has no slope")
+    q = (x - y).value
+    known = compare.decided(q.ring, q)
+    if known is not None:
+        return x if known >= 0 else y
+    w = _weight(q)
+    slopes = _added(_scaled(x.slopes, w), _scaled(y.slopes, 1 - w))
+    return Dual(compare.larger(x.value, y.value), slopes)
+
+
+def largest(entries: list[Any]) -> Any:
+    """Return the largest: its slopes are a mean of those of the entries, by letters."""
+    if len(entries) <= 2 or any(isinstance(x, Infinite) for x in entries):
+        return functools.reduce(larger, entries)
+    finite = list({x.value.code: x for x in entries}.values())
+    value = compare.largest([x.value for x in finite])
+    ring = value.ring
+    weights = [
+        letter(ring, f"weight {k + 1} of max", value, NONNEGATIVE) for k in range(len(finite) - 1)
+    ]
+    weights.append(1 - total(weights))
+    ring.fact(weights[-1].num)
+    slopes: Slopes = ()
+    for x, w in zip(finite, weights, strict=True):
+        slopes = _added(slopes, _scaled(x.slopes, w))
+    return Dual(value, slopes)
+
+
+def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
+    raised = each(larger, x, np.broadcast_to(low, x.shape))
+    return each(lambda a, b: -larger(-a, -b), raised, np.broadcast_to(high, x.shape))
+
+
+def _power(machine: Machine, eqn: Any, x: Any, y: Any) -> Any:
+    def of_number(a: Dual, b: Any) -> Dual:
+        n = b.value.value() if isinstance(b, Dual) and not b.slopes else None
+        if n is None or n.q != 1:
+            raise Doubt("a power is taken to whole numbers")
+        return a ** int(n.p)
+
+    return each(of_number, x, y)
+
+
+_LINEAR = {
+    "add", "add_any", "sub", "mul", "neg", "div", "integer_pow", "stop_gradient", "copy", "copy_p",
+    "optimization_barrier", "convert_element_type", "cumsum", "dot_general", "reshape",
+    "broadcast_in_dim", "transpose", "squeeze", "expand_dims", "slice", "concatenate", "stack",
+    "rev", "split", "unstack", "tile", "iota", "gather", "dynamic_slice", "dynamic_update_slice",
+    "scatter", "scatter-add", "scatter_add", "pad", "select_n", "is_finite", "and", "or", "not",
+    "eq", "ne", "lt", "gt", "le", "ge", "reduce_and", "reduce_or", "reduce_prod", "jit", "pjit",
+    "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
+    "custom_vjp_call", "cond", "while", "scan", "platform_index",
+}  # fmt: skip
+
+
+def _chained(name: str) -> Rule:
+    f, derivative = SMOOTH[name]
+    return lambda machine, eqn, x: each(lambda a: _function_of(a, f, derivative), x)
+
+
+def _function_of(a: Any, f: Any, derivative: Any) -> Any:
+    if isinstance(a, Infinite):
+        raise Doubt("infinity has no slope")
+    return a.chain(f, derivative)
+
+
+RULES_OF_DUALS: dict[str, Rule] = {
+    **{name: RULES[name] for name in _LINEAR if name in RULES},
+    **{name: _chained(name) for name in SMOOTH},
+    "abs": lambda machine, eqn, x: each(absolute, x),
+    "max": lambda machine, eqn, x, y: each(larger, x, y),
+    "min": lambda machine, eqn, x, y: each(lambda a, b: -larger(-a, -b), x, y),
+    "clamp": _clamp,
+    "pow": _power,
+    "reduce_sum": folded(total),
+    "reduce_max": folded(largest),
+    "reduce_min": folded(lambda entries: -largest([-x for x in entries])),
+}
+
+
+def _no_comparison(a: Any, b: Any) -> bool:
+    raise Doubt("the function may jump: it compares numbers")
+
+
+def field_of(ring: Ring) -> Field:
+    """Return dual numbers as a machine takes them."""
+
+    def number(value: Any) -> Any:
+        made = value if isinstance(value, Dual) else constant(ring, value)
+        return Dual(made) if isinstance(made, Quotient) else made
+
+    return Field(number, _no_comparison, _no_comparison, RULES_OF_DUALS)
+
+
+# Lipschitz constants -----------------------------------------------------------------------
+
+
+def lipschitz_everywhere(
+    f: Callable[..., Any],
+    shapes: Mapping[str, Any],
+    bound: Any,
+    norms: tuple[Norm, Norm] = (2, 2),
+    moving: Sequence[str] | None = None,
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Return whether |f(x) - f(x')| <= bound |x - x'| for all pairs of points of a convex domain.
+
+    **Arguments:** `f`: called with the arguments by name; `shapes`, `totals` and `work`: as for
+    `identical`; `bound`: a number or `Fraction`; `norms`: of arguments and of values; `moving`: the
+    arguments that move, all of them if None.
+
+    **Raises:** `NotCertifiable` if f may jump, or has no derivative in this form.
+    """
+    function("f", f, "a function of the arguments by name")
+    leaves = as_leaves(shapes)
+    like = [
+        jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
+        for a in leaves.values()
+    ]
+    named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
+    program = Program.trace(lambda *xs: as_row(named(*xs)), like)
+    names = list(leaves) if moving is None else moving
+    count = sum(leaves[name].size for name in names)
+    limit = rational(bound)
+
+    def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
+        start, duals = 0, []
+        for name, value in zip(leaves, values, strict=True):
+            if value.dtype != object:
+                duals.append(value)
+                continue
+            made = np.empty(value.shape, dtype=object)
+            for where in np.ndindex(value.shape):
+                unit = [constant(ring, int(k == start)) for k in range(count)]
+                made[where] = Dual(value[where], tuple(unit) if name in names else ())
+                start += name in names
+            duals.append(made)
+        try:
+            (row,) = program.run(Machine(field=field_of(ring)), duals)
+        except Split as split:
+            raise NotCertifiable(f"the function may jump: {split}") from None
+        if not all(isinstance(y, Dual) for y in row.flat):
+            raise NotCertifiable("a value is infinite.")
+        zero = (constant(ring, 0),) * count
+        matrix = np.array([y.slopes or zero for y in row.flat], dtype=object)
+        return _norm_sides(ring, matrix.reshape(-1, count), limit, norms)
+
+    return over_cases(evaluate, leaves, below, totals, work)
+
+
+def _norm_sides(
+    ring: Ring, matrix: np.ndarray, limit: Any, norms: tuple[Norm, Norm]
+) -> tuple[list[Any], list[Any]]:
+    """Return what is at most what, so that a matrix has at most this norm between two norms."""
+    source, target = norms
+    if source == 1:
+        sizes = [_size(column, target) for column in matrix.T]
+    elif target == float("inf"):
+        sizes = [_size(row, DUAL[source]) for row in matrix]
+    elif source == target == 2 and matrix.shape[0] == matrix.shape[1]:
+        return [_singular_values(matrix)[0]], [constant(ring, limit)]
+    elif source == target == 2:
+        small = matrix if len(matrix) <= matrix.shape[1] else matrix.T
+        gram = [[total(list(a * b)) for b in small] for a in small]
+        square = np.array(gram, dtype=object).reshape(len(small), len(small))
+        return [_eigenvalues(square)[-1]], [constant(ring, limit * limit)]
+    else:
+        raise NotCertifiable("between these norms there is no rule.")
+    power = 2 if sizes and sizes[0][1] else 1
+    right = constant(ring, limit**power)
+    return [size for size, _ in sizes], [right] * len(sizes)
+
+
+def _size(row: Sequence[Quotient], norm: Norm) -> tuple[Any, bool]:
+    """Return the norm of a vector, or its square, and whether it is that."""
+    if norm == 2:
+        return total([x * x for x in row]), True
+    parts = [compare.absolute(x) for x in row]
+    return (total(parts) if norm == 1 else compare.largest(parts)), False
