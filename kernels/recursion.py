@@ -123,8 +123,8 @@ def steepness(
 @highest
 def scores(
     f: Float[Array, "inputs tokens rank"],
-    f_rows: Float[Array, "inputs rows rank"],
-    u: Float[Array | np.ndarray, "draws rank rank"],
+    f_rows: Float[Array, "inputs rows rank_rows"],
+    u: Float[Array | np.ndarray, "draws rank_rows rank"],
     scale: Any,
 ) -> Float[Array, "inputs rows draws tokens"]:
     """Return score draws `scale F_rows U F^T`.
@@ -132,16 +132,16 @@ def scores(
     **Arguments:**
 
     - `f`: (n, T, r) factor of the token covariance.
-    - `f_rows`: (n, R, r), its rows at the tokens that attend.
-    - `u`: (N, r, r) normals.
+    - `f_rows`: (n, R, q), that of the tokens that attend, which are some of these or others.
+    - `u`: (N, q, r) normals.
     - `scale`: the score scale beta.
 
     **Returns:** (n, R, N, T).
     """
-    n, r_rows, r = f_rows.shape
-    draws = u.shape[0]
-    # One product over all draws: (n R, r) x (r, N r).
-    query = f_rows.reshape(n * r_rows, r) @ u.transpose(1, 0, 2).reshape(r, draws * r)
+    n, r_rows, q = f_rows.shape
+    draws, _, r = u.shape
+    # One product over all draws: (n R, q) x (q, N r).
+    query = f_rows.reshape(n * r_rows, q) @ u.transpose(1, 0, 2).reshape(q, draws * r)
     query = query.reshape(n, r_rows * draws, r)
     out = scale * jnp.einsum("nqr,ntr->nqt", query, f)
     return out.reshape(n, r_rows, draws, -1)

@@ -17,7 +17,7 @@ class Kernel(NamedTuple):
 
     - `nngp`: covariance of the outputs at initialisation, or `None` if not asked for.
     - `ntk`: neural tangent kernel, or `None` if not asked for; a dictionary of them by group of
-      parameters, where `empirical` was asked for groups.
+      parameters, where `empirical` or a description was asked for groups.
     - `nngp_stderr`: standard error of `nngp`, entry by entry, from the spread of the replicates;
       zero for an exact kernel, `None` when there is one replicate.
     - `ntk_stderr`: the same for `ntk`; infinite where attention is so sharp that fewer than 16 of

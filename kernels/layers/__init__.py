@@ -1,7 +1,8 @@
 """Descriptions: a transformer written once, of which kernels and networks are two readings.
 
 `serial`, `residual` and `parallel` put layers together; between `Embed` and `Readout` they are a
-whole network, whose `kernel` is that of infinite width and whose `module` is one of finite width.
+whole network, whose `kernel` is that of infinite width and whose `module` is one of finite width;
+`encoder_decoder` makes one of two inputs.
 """
 
 from theorykit.kernels.layers.attention import Attention as Attention
@@ -11,6 +12,9 @@ from theorykit.kernels.layers.combine import Serial as Serial
 from theorykit.kernels.layers.combine import parallel as parallel
 from theorykit.kernels.layers.combine import residual as residual
 from theorykit.kernels.layers.combine import serial as serial
+from theorykit.kernels.layers.decoders import CrossAttention as CrossAttention
+from theorykit.kernels.layers.decoders import EncoderDecoder as EncoderDecoder
+from theorykit.kernels.layers.decoders import encoder_decoder as encoder_decoder
 from theorykit.kernels.layers.masks import Causal as Causal
 from theorykit.kernels.layers.masks import Given as Given
 from theorykit.kernels.layers.masks import Prefix as Prefix
@@ -25,6 +29,7 @@ from theorykit.kernels.layers.pointwise import GatedMLP as GatedMLP
 from theorykit.kernels.layers.pointwise import LayerNorm as LayerNorm
 from theorykit.kernels.layers.pointwise import RMSNorm as RMSNorm
 from theorykit.kernels.layers.tokens import Embed as Embed
+from theorykit.kernels.layers.tokens import Patches as Patches
 from theorykit.kernels.layers.tokens import Pool as Pool
 from theorykit.kernels.layers.tokens import Positions as Positions
 from theorykit.kernels.layers.tokens import Readout as Readout

@@ -13,7 +13,15 @@ from theorykit.kernels.blocks import average, factor_of
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import number
 from theorykit.kernels.layers import offsets
-from theorykit.kernels.layers.base import Factored, Layer, Setting, hidden, key_of, untrained
+from theorykit.kernels.layers.base import (
+    Factored,
+    Layer,
+    Memory,
+    Setting,
+    hidden,
+    key_of,
+    untrained,
+)
 from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
@@ -69,18 +77,30 @@ class Attention(Layer):
         more = [("output", self.projection), ("positions", trained)]
         return ("query", "key", "value", *(name for name, there in more if there))
 
+    def sees(self, at: Setting) -> Bool[Array, "inputs tokens sources"]:
+        """Return which token sees which."""
+        return seen(self.mask, at.mask)
+
+    def memory(self, at: Setting) -> Memory | None:
+        """Return the tokens that are looked at, None for those that attend."""
+        return None
+
     def through(self, z, at):
         """Return the wanted tokens after the layer, from joint draws of the whole set."""
-        heads = Heads.of(self, z, at)
+        heads, memory = Heads.of(self, z, at), self.memory(at)
         gram = jnp.einsum("iar,ibr->iab", heads.f, heads.f)
-        var = jnp.take_along_axis(jnp.diagonal(gram, axis1=1, axis2=2), heads.rows, 1)
-        at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, at.mask)))
+        var = jnp.take_along_axis(jnp.sum(heads.f_asks**2, -1), heads.rows, 1)
+        real = at.mask if memory is None else memory.mask
+        at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, real)))
         y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
         ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
         return y._replace(ntk=ntk)
 
     def own(self, z, out, at):
         """Return the summands; queries and keys have the same one, see docs/mathematics.md."""
+        memory = self.memory(at)
+        if memory is not None:
+            at = at._replace(memory=memory._replace(z=untrained(memory.z)))
         at, z = at._replace(notes=[]), untrained(z)
         found = {name: out.nngp for name in ("value", "output") if name in self.weights}
         scores = self.through(z, at).ntk
@@ -104,35 +124,40 @@ class Attention(Layer):
 class Heads:
     """An attention layer on a set of inputs.
 
-    **Fields:** `layer`; `attends`, its mechanism; `z`, what enters, None where NNGP and NTK are
-    both `f f'`; `f`, (n, T, r); `left`, the trace that is left out of it; `rows`, (n, R), the
-    tokens that attend; `sees`, (n, R, T); `waves`, see `offsets`.
+    **Fields:**
+
+    - `layer`; `attends`, its mechanism.
+    - `asks`: the tokens that attend, `z`: those that are looked at; most often the same. None where
+      NNGP and NTK are both `f f'`.
+    - `f_asks`, (n, T, q), and `f`, (n, S, r): their factors; `left`, the trace left out of them.
+    - `rows`, (n, R): the tokens that attend; `sees`, (n, R, S); `waves`, see `offsets`.
     """
 
     layer: Attention
     attends: Mechanism
+    asks: State | None
     z: State | None
-    f: Float[Array, "inputs tokens rank"]
+    f_asks: Float[Array, "inputs tokens rank_asks"]
+    f: Float[Array, "inputs sources rank"]
     left: Any
     rows: Int[Array, "inputs wanted"]
-    sees: Bool[Array, "inputs wanted tokens"]
+    sees: Bool[Array, "inputs wanted sources"]
     waves: Any
 
     @staticmethod
     def of(layer: Attention, z: State | Factored, at: Setting) -> "Heads":
         """Return the layer where `z` enters."""
-        if isinstance(z, Factored):
-            h = None if z.share is None else z.state()
-            f, left = z.f, jnp.zeros((), z.f.dtype)
-        else:
-            h = hidden(z, at.mask)
-            f, left = factor_of(h, None, at.plan.rank)
+        memory, own = layer.memory(at), layer.sees(at)
+        asks, f_asks, left = _factored(z, at.mask, at.plan.rank)
+        h, f = asks, f_asks
+        if memory is not None:
+            h, f, more = _factored(memory.z, memory.mask, at.plan.rank)
+            left = jnp.maximum(left, more)
         n, t = at.mask.shape
         rows = jnp.broadcast_to(jnp.arange(t), (n, t)) if at.rows is None else at.rows
-        sees = seen(layer.mask, at.mask)
-        sees = sees if at.rows is None else jnp.take_along_axis(sees, rows[:, :, None], 1)
+        sees = own if at.rows is None else jnp.take_along_axis(own, rows[:, :, None], 1)
         waves = None if layer.positions is None else layer.positions.waves(t)
-        return Heads(layer, mechanism(layer.of), h, f, left, rows, sees, waves)
+        return Heads(layer, mechanism(layer.of), asks, h, f_asks, f, left, rows, sees, waves)
 
     def reads_one(self, at: Setting) -> bool:
         """Return whether features make the layer: one token is wanted of each input.
@@ -155,9 +180,10 @@ class Heads:
             count, size = plan.blocks(entries, features.BLOCK)
         else:
             count, size = plan.blocks(n * self.rows.shape[1] * max(t * kept, r), BLOCK)
-        shape: tuple[int, ...] = (r, r)
+        q = self.f_asks.shape[-1]
+        shape: tuple[int, ...] = (q, r)
         if self.waves is not None:
-            shape = (self.waves.shape[1], r, r)
+            shape = (self.waves.shape[1], q, r)
         normals = draws.blocks(key, count, (size, *shape), self.f.dtype, plan.sampler)
         shift = None
         if self.layer.positions is not None:
@@ -170,7 +196,7 @@ class Heads:
     def scores(self, drawn: Drawn, i: int = 0, j: int | None = None) -> Array:
         """Return the scores of inputs i to j - 1."""
         f, rows = self.f[i:j], self.rows[i:j]
-        f_rows = jnp.take_along_axis(f, rows[:, :, None], 1)
+        f_rows = jnp.take_along_axis(self.f_asks[i:j], rows[:, :, None], 1)
         return offsets.scores(drawn, f, f_rows, rows, self.layer.scale, self.waves)
 
     def weights(self, drawn: Any, slopes: bool) -> Any:
@@ -202,7 +228,7 @@ class Heads:
         ntk = None
         if score is not None:
             # NNGP and NTK are one before the layer: S_out + S_out + (3 S + S) o Q(S).
-            row = jnp.take_along_axis(self.f, self.rows[:, :, None], 1)[:, 0]
+            row = jnp.take_along_axis(self.f_asks, self.rows[:, :, None], 1)[:, 0]
             ntk = 2 * gram + 4 * self.layer.scale**2 * (row[one] @ row[two].T) * score
         wide: Any = lambda k: None if k is None else k[:, None, :, None]
         return State(wide(gram), wide(ntk), own[one][:, None, None, None], own[two][:, None])
@@ -246,12 +272,13 @@ class Heads:
 
     def pair(self, a: Any, i: Any, j: Any, ntk: bool) -> tuple[Array, Array | None]:
         """Return NNGP and NTK between the wanted tokens of two inputs, from a block of draws."""
-        z, r1, r2 = self.z, self.rows[i], self.rows[j]
-        s, w = (self.f[i] @ self.f[j].T, None) if z is None else (z.nngp[i, :, j], None)
-        if z is not None and z.ntk is not None:
-            w = z.ntk[i, :, j]
+        r1, r2 = self.rows[i], self.rows[j]
+        s, w = _between(self.z, self.f, i, j)
+        s_asks, w_asks = s, w
+        if self.f_asks is not self.f:
+            s_asks, w_asks = _between(self.asks, self.f_asks, i, j)
         at_rows: Any = lambda k: None if k is None else k[r1][:, r2]
-        tokens = Tokens(s, w, at_rows(s), at_rows(w))
+        tokens = Tokens(s, w, at_rows(s_asks), at_rows(w_asks))
         rows1, rows2 = at(a, i), at(a, j)
         scale2, positions = self.layer.scale**2, self.layer.positions
         if positions is None or not ntk:
@@ -259,3 +286,22 @@ class Heads:
         shift2 = positions.scale**2 if positions.trained else None
         apart = r2 - r1[:, None]
         return offsets.step(rows1, rows2, tokens, scale2, self.waves, shift2, apart)
+
+
+def _factored(
+    z: State | Factored, mask: Bool[Array, "inputs tokens"], rank: int | None
+) -> tuple[State | None, Float[Array, "inputs tokens rank"], Any]:
+    """Return the state of tokens, None where `f f'` is both of its kernels; f; the trace left."""
+    if isinstance(z, Factored):
+        return None if z.share is None else z.state(), z.f, jnp.zeros((), z.f.dtype)
+    h = hidden(z, mask)
+    return h, *factor_of(h, None, rank)
+
+
+def _between(
+    z: State | None, f: Float[Array, "inputs tokens rank"], i: Any, j: Any
+) -> tuple[Float[Array, "tokens tokens"], Float[Array, "tokens tokens"] | None]:
+    """Return NNGP and NTK between two inputs; None stands for an NTK that is the NNGP."""
+    if z is None:
+        return f[i] @ f[j].T, None
+    return z.nngp[i, :, j], None if z.ntk is None else z.ntk[i, :, j]

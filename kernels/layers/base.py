@@ -44,6 +44,7 @@ class Setting(NamedTuple):
     - `number`: layers that draw scores and come before.
     - `notes`: a list to which attention layers append the trace that a factor left out, and how
       steep their attention is in each input, (n,).
+    - `memory`: the tokens of an encoder, which those of a decoder may attend to.
     """
 
     mask: Bool[Array, "inputs tokens"]
@@ -53,6 +54,7 @@ class Setting(NamedTuple):
     plan: Plan
     number: int
     notes: list[tuple[Any, Any]]
+    memory: "Memory | None" = None
 
     def whole(self) -> "Setting":
         """Return the setting in which all tokens are wanted."""
@@ -74,6 +76,16 @@ class Setting(NamedTuple):
         rows = jnp.broadcast_to(jnp.arange(t), (n, t)) if self.rows is None else self.rows
         one, two = self.sides()
         return rows[one], rows[two]
+
+
+class Memory(NamedTuple):
+    """The tokens that an encoder puts out.
+
+    **Fields:** `z`, all of them; `mask`, (n, S), true at real ones.
+    """
+
+    z: State | Factored
+    mask: Bool[Array, "inputs sources"]
 
 
 class Sizes(NamedTuple):

@@ -21,8 +21,9 @@ from theorykit.kernels.layers.base import Sizes
 from theorykit.kernels.layers.masks import Mask, seen
 from theorykit.kernels.weights import Map, centred, rms
 
-Input = Num[Array | np.ndarray, "tokens *features"]
+Input = Num[Array | np.ndarray, "..."]
 Tokens = Float[Array, "tokens width"]
+Sources = Float[Array, "sources width"]
 Real = Bool[Array, " tokens"]
 Given = Bool[Array | np.ndarray, " tokens"]
 
@@ -47,61 +48,82 @@ class Network(nnx.Module):
     @promoting
     def __call__(self, x: Input, mask: Given | None = None) -> Array:
         """Return the outputs of one input."""
-        z: Any = jnp.asarray(x)
+        return self.after(x, mask)[0]
+
+    def after(self, x: Input, mask: Given | None, memory: Any = None) -> tuple[Array, Real]:
+        """Return what the last layer puts out, beside an encoder's tokens, and the tokens' mask."""
+        first, *rest = self.layers
+        z = first(x, mask)
         real = jnp.ones(len(z), bool) if mask is None else jnp.asarray(mask)
-        for layer in self.layers:
-            z = layer(z, real)
-        return z
+        for layer in rest:
+            z = _run(layer, z, real, memory)
+        return z, real
+
+
+def _run(layer: Any, z: Any, mask: Real, memory: Any) -> Any:
+    """Return the tokens after a layer; only those that ask for it get the encoder's tokens."""
+    return layer(z, mask, memory) if getattr(layer, "crosses", False) else layer(z, mask)
 
 
 class Serial(nnx.Module):
     """Layers one after the other."""
 
+    crosses = True
+
     def __init__(self, layers: Sequence[Any]):
         """Take the layers."""
         self.layers = nnx.List(layers)
 
-    def __call__(self, z: Tokens, mask: Real) -> Tokens:
+    def __call__(self, z: Tokens, mask: Real, memory: Any = None) -> Tokens:
         """Return the tokens after the last."""
         for layer in self.layers:
-            z = layer(z, mask)
+            z = _run(layer, z, mask, memory)
         return z
 
 
 class Residual(nnx.Module):
     """`z + scale * branch(z)`."""
 
+    crosses = True
+
     def __init__(self, branch: Any, scale: float):
         """Take the branch."""
         self.branch, self.scale = branch, scale
 
-    def __call__(self, z: Tokens, mask: Real) -> Tokens:
+    def __call__(self, z: Tokens, mask: Real, memory: Any = None) -> Tokens:
         """Return the sum."""
-        return z + self.scale * self.branch(z, mask)
+        return z + self.scale * _run(self.branch, z, mask, memory)
 
 
 class Parallel(nnx.Module):
     """The sum of branches."""
 
+    crosses = True
+
     def __init__(self, branches: Sequence[Any]):
         """Take the branches."""
         self.branches = nnx.List(branches)
 
-    def __call__(self, z: Tokens, mask: Real) -> Tokens:
+    def __call__(self, z: Tokens, mask: Real, memory: Any = None) -> Tokens:
         """Return the sum."""
-        return sum((branch(z, mask) for branch in self.branches), jnp.zeros((), z.dtype))
+        parts = (_run(branch, z, mask, memory) for branch in self.branches)
+        return sum(parts, jnp.zeros((), z.dtype))
 
 
 class Embed(nnx.Module):
     """A table of token ids, or a matrix for vectors."""
 
-    def __init__(self, rngs: nnx.Rngs, sizes: Sizes, columns: int, vocabulary: int | None):
-        """Draw the weights."""
+    def __init__(
+        self, rngs: nnx.Rngs, sizes: Sizes, columns: int, vocabulary: int | None, cut: Any = None
+    ):
+        """Draw the weights; `cut` makes vectors of an input, if it is something else."""
         self.table, self.vocabulary = _input(rngs, sizes, columns, columns), vocabulary
+        self.cut = cut
 
-    def __call__(self, x: Input, mask: Real) -> Tokens:
+    def __call__(self, x: Any, mask: Given | None) -> Tokens:
         """Return the tokens of an input."""
         x, table = jnp.asarray(x), self.table.effective()
+        x = x if self.cut is None else self.cut(x)
         return x @ table if self.vocabulary is None else table[x]
 
 
@@ -238,7 +260,10 @@ class Attention(nnx.Module):
 
     def __call__(self, z: Tokens, mask: Real) -> Tokens:
         """Return what the heads put out together."""
-        weights = self.weights(z, mask)
+        return self.mixed(self.weights(z, mask), z)
+
+    def mixed(self, weights: Float[Array, "heads tokens sources"], z: Sources) -> Tokens:
+        """Return the values of tokens, weighted, of all heads together."""
         v = jnp.einsum("td,hde->hte", z, self.value.effective())
         if self.output is None:
             return jnp.einsum("hac,hcd->ad", weights, v) / math.sqrt(len(v))

@@ -20,8 +20,9 @@ from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import Inputs, known, lay_out, wanted
 from theorykit.kernels.layers import groups as _groups
 from theorykit.kernels.layers import maps
+from theorykit.kernels.layers.apart import each_pair
 from theorykit.kernels.layers.attention import Attention
-from theorykit.kernels.layers.base import Layer, Setting, Sizes
+from theorykit.kernels.layers.base import Factored, Layer, Setting, Sizes
 from theorykit.kernels.layers.tokens import Embed, Readout
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.result import Kernel
@@ -35,8 +36,8 @@ class Description:
     @highest
     def kernel(
         self,
-        x1: Num[ArrayLike, "inputs1 tokens1 *features"],
-        x2: Num[ArrayLike, "inputs2 tokens2 *features"] | None = None,
+        x1: Num[ArrayLike, "inputs1 side1 *sides1"],
+        x2: Num[ArrayLike, "inputs2 side2 *sides2"] | None = None,
         *,
         key: Any = None,
         draws: int = 1024,
@@ -44,22 +45,27 @@ class Description:
         get: tuple[str, ...] | str = ("nngp", "ntk"),
         mask1: Bool[ArrayLike, "inputs1 tokens1"] | None = None,
         mask2: Bool[ArrayLike, "inputs2 tokens2"] | None = None,
+        draw: str = "joint",
         sampler: str = "independent",
         rank: int | None = None,
         groups: bool | Callable[[tuple], str] | None = None,
         progress: bool | None = None,
     ) -> Kernel:
-        """Return NNGP and NTK between `x1` and `x2`, or of `x1`, from joint draws of all inputs.
+        """Return NNGP and NTK between `x1` and `x2`, or of `x1`.
 
-        Gram matrices are positive semidefinite by construction, up to rounding.
+        Gram matrices from joint draws are positive semidefinite by construction, up to rounding.
 
         **Arguments:**
 
-        - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, or (P, T, d) vectors.
+        - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, (P, T, d) vectors, or
+          (P, height, width, channels) images where the first layer is `Patches`.
         - `groups`: split the NTK by weights. True: by each of them, under the name that `group`
           gives to the parameters of a module; or a function of their path, such as
           ("layers", 1, "query"), which returns the name of a group. An attention's query, key,
           value, output and positions are weights of their own, every other layer is one.
+        - `draw`: "joint", the same draws for all inputs, or "pairwise", each pair as a set of its
+          own: for many inputs behind the first attention, where joint draws have as many normals
+          as there are tokens in all. Then Gram matrices are positive up to the Monte-Carlo error.
         - the others: as for `kernels.InfiniteTransformer`.
 
         **Returns:** `Kernel` of (P1, P2) arrays, means over replicates with their standard errors;
@@ -78,7 +84,7 @@ class Description:
             draws=size("draws", draws),
             replicates=size("replicates", replicates),
             ntk="ntk" in get,
-            draw="joint",
+            draw=one_of("draw", draw, ("joint", "pairwise")),
             sampler=one_of("sampler", sampler, SAMPLERS),
             rank=None if rank is None else size("rank", rank),
         )
@@ -194,20 +200,19 @@ class Description:
         another parameterisation, or what positions ask of heads.
         """
         from theorykit.kernels.layers import finite
-        from theorykit.kernels.weights import PARAMETERISATIONS, source, weight_dtype
+        from theorykit.kernels.weights import source
 
         self.ends()
-        width, heads = size("width", width), size("heads", heads)
-        if head_size is None and width % heads:
-            raise ValueError(
-                f"{heads} heads do not divide the width {width}; give head_size, or a width such "
-                f"as {heads * max(1, width // heads)}"
-            )
-        head_size = width // heads if head_size is None else size("head_size", head_size)
-        one_of("parameterisation", parameterisation, PARAMETERISATIONS)
-        sizes = Sizes(width, heads, head_size, parameterisation, weight_dtype(dtype))
-        rngs = source(rngs)
+        sizes, rngs = sizes_of(width, heads, head_size, parameterisation, dtype), source(rngs)
         return finite.Network([layer.build(sizes, rngs) for layer in self.layers])
+
+    def of(self, inputs: Any) -> Any:
+        """Return the description for some of the inputs, which is the same for all here."""
+        return self
+
+    def beside(self, at: Setting) -> Setting:
+        """Return the setting with what else its layers read: nothing here."""
+        return at
 
     def group(self, path: tuple) -> str:
         """Return the group of a parameter of a module, given its path there.
@@ -237,6 +242,24 @@ class Description:
         return ends  # type: ignore[return-value]
 
 
+def sizes_of(width: Any, heads: Any, head_size: Any, parameterisation: Any, dtype: Any) -> Sizes:
+    """Return the sizes of a finite network; see `Description.module`.
+
+    **Raises:** `ValueError` for sizes below 1, or another parameterisation.
+    """
+    from theorykit.kernels.weights import PARAMETERISATIONS, weight_dtype
+
+    width, heads = size("width", width), size("heads", heads)
+    if head_size is None and width % heads:
+        raise ValueError(
+            f"{heads} heads do not divide the width {width}; give head_size, or a width such "
+            f"as {heads * max(1, width // heads)}"
+        )
+    head_size = width // heads if head_size is None else size("head_size", head_size)
+    one_of("parameterisation", parameterisation, PARAMETERISATIONS)
+    return Sizes(width, heads, head_size, parameterisation, weight_dtype(dtype))
+
+
 def laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     """Return the inputs as one set; token ids are features of size one there.
 
@@ -244,7 +267,7 @@ def laid(embed: Embed, x1: Any, x2: Any, mask1: Any, mask2: Any) -> Inputs:
     """
     given = []
     for name, x in (("x1", x1), ("x2", x2)):
-        x = None if x is None else as_array(name, x)
+        x = None if x is None else embed.cut(as_array(name, x))
         if x is not None and embed.vocabulary is None:
             if x.ndim == 3 and x.shape[2] != embed.features:
                 raise ValueError(
@@ -292,7 +315,7 @@ def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, 
 
     square = n1 == mask.shape[0]
     kernel, rare = engine.replicated(one, plan, traced, square, progress)
-    kernel = kernel._replace(draw="exact" if plan.exact else "joint")
+    kernel = kernel._replace(draw="exact" if plan.exact else plan.draw)
     kernel = engine.returned(kernel, inputs.dtype)
     if not traced:
         drawing = [a for a in attentions(net) if a.draws]
@@ -314,23 +337,32 @@ def _estimate(net: Any, x, mask, key, r, n1: int, plan: Plan, split: tuple[str, 
 
     The NTK is a dictionary if it is `split` into groups, the name of one for each weight.
     """
-    key, mask = jax.random.fold_in(key, r), jnp.asarray(mask)
+    key, x, mask = jax.random.fold_in(key, r), jnp.asarray(x), jnp.asarray(mask)
+
+    def whole(net, at=slice(None), rows=n1):
+        return _passed(net.of(at), x[at], mask[at], key, rows, plan)
+
+    def passed(net):
+        if plan.draw == "joint":
+            return whole(net)
+        return each_pair(lambda at, rows: whole(net, at, rows), mask.shape[0], n1)
+
     if split is None or not plan.ntk:
-        return _passed(net, x, mask, key, n1, plan)
+        return passed(net)
     each = tuple(dict.fromkeys(split))
     table = jnp.asarray([[group == name for name in split] for group in each], x.dtype)
-    one = lambda shares: _passed(_groups.counted(net, shares), x, mask, key, n1, plan)
+    one = lambda shares: passed(_groups.counted(net, shares))
     nngp, ntk, left, share = jax.vmap(one)(table)
     return nngp[0], dict(zip(each, ntk, strict=True)), left[0], share[0]
 
 
 def _passed(net: Any, x, mask, key, n1: int, plan: Plan):
     """Return what comes out of the network: as `_estimate`, without groups."""
-    first, last = net.layers[0], net.layers[-1]
-    embed, readout = (getattr(a, "layer", a) for a in (first, last))
+    last = net.layers[-1]
+    readout = _plain(last)
     notes: list[Any] = []
-    at = Setting(mask, readout.rows(mask), n1, key, plan, 0, notes)
-    z = first.enter(embed.tokens(x), mask, x.dtype)
+    at = net.beside(Setting(mask, readout.rows(mask), n1, key, plan, 0, notes))
+    z = entered(net.layers[0], x, mask)
     z = last.carry(net.between().through(z, at), at)
     values = [None if k is None else readout.read(k, at) for k in z[:2]]
     if n1 == mask.shape[0] and readout.reading == "mean":
@@ -353,6 +385,16 @@ def _features(net: Any, x, mask, key, r, plan: Plan):
     z = maps.through(net.between(), embed.alone(embed.tokens(x), mask, x.dtype), at)
     z = maps.carry(readout, z, at)
     return maps.read(readout, z.ntk if plan.ntk else z.nngp, at)
+
+
+def entered(embed: Any, x: Array, mask: Array) -> Factored:
+    """Return the tokens of (n, T, d) inputs, in which ids are features of size one."""
+    return embed.enter(_plain(embed).tokens(x), mask, x.dtype)
+
+
+def _plain(layer: Any) -> Any:
+    """Return a layer itself where shares of its weights are counted."""
+    return layer.layer if isinstance(layer, _groups.Counted) else layer
 
 
 def max_of(arrays: list[Any], zero: Any) -> Any:

@@ -196,7 +196,7 @@ def as_offsets(given: Any) -> Offsets | None:
 
 
 class Drawn(NamedTuple):
-    """A block of draws: (B, r, r) normals, (B, m, r, r) of m waves, and shifts (B, 2T - 1)."""
+    """A block of draws: (B, q, r) normals, (B, m, q, r) of m waves, and shifts (B, 2T - 1)."""
 
     u: Float[Array, "draws ..."]
     shift: Float[Array, "draws offsets"] | None
@@ -205,7 +205,7 @@ class Drawn(NamedTuple):
 def scores(
     drawn: Drawn,
     f: Float[Array, "inputs tokens rank"],
-    f_rows: Float[Array, "inputs rows rank"],
+    f_rows: Float[Array, "inputs rows rank_rows"],
     rows: Int[Array, "inputs rows"],
     scale: Any,
     waves: Float[np.ndarray, "offsets waves"] | None,

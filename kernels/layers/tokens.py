@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -48,6 +48,10 @@ class Embed(TokenLayer):
         """Return (n, T) ids from vectors of one feature, as which they are laid out, or vectors."""
         return x if self.vocabulary is None else x[..., 0].astype(int)
 
+    def cut(self, x: Any) -> Any:
+        """Return inputs as ids or vectors, which they are here."""
+        return x
+
     def enter(
         self,
         x: Num[Array | np.ndarray, "inputs tokens *features"],
@@ -87,6 +91,48 @@ class Embed(TokenLayer):
         from theorykit.kernels.layers import finite
 
         return finite.Embed(rngs, sizes, self.columns, self.vocabulary)
+
+
+@parameters()
+@dataclass(frozen=True)
+class Patches(Embed):
+    """`x E / sqrt(d)` of the patches of an image: squares of pixels, row by row.
+
+    **Fields:** `size`, the pixels of a side; `channels`, of an image (height, width, channels).
+    The number d of features is their product, `size` taken twice.
+
+    **Raises:** `ValueError` for sizes below 1.
+    """
+
+    vocabulary: int | None = field(default=None, init=False, repr=False)
+    features: int | None = field(default=None, init=False, repr=False)
+    size: int
+    channels: int = 3
+
+    def __post_init__(self):
+        side, channels = size("size", self.size), size("channels", self.channels)
+        object.__setattr__(self, "features", side * side * channels)
+
+    def cut(self, x: Num[Array | np.ndarray, "*inputs height width channels"]) -> Any:
+        """Return (..., T, d) patches.
+
+        **Raises:** `ValueError` for images that do not consist of whole patches.
+        """
+        *inputs, height, width, channels = x.shape if x.ndim > 2 else (0, 0, 0)
+        if channels != self.channels or not height or height % self.size or width % self.size:
+            raise ValueError(
+                f"images have {self.channels} channels in their last axis, and sides that are "
+                f"multiples of {self.size} before it, got shape {x.shape}"
+            )
+        down, across = height // self.size, width // self.size
+        cells = x.reshape(*inputs, down, self.size, across, self.size, channels)
+        return cells.swapaxes(-4, -3).reshape(*inputs, down * across, self.columns)
+
+    def build(self, sizes, rngs):
+        """Return the matrix."""
+        from theorykit.kernels.layers import finite
+
+        return finite.Embed(rngs, sizes, self.columns, None, self.cut)
 
 
 class _Added(TokenLayer):
