@@ -55,9 +55,9 @@ def _(found: Prediction) -> list[Any]:
 
 def _lead(found: Prediction) -> str:
     if found.plain.program is not None:
-        return ("A program without positional relations is right on all strings that were tried, so "
-                "transformers are expected to learn the task, with positional encodings or without. "
-                f"{_told(found)}")  # fmt: skip
+        return ("A program without positional relations is right on all strings that were tried, "
+                "so transformers are expected to learn the task, with positional encodings or "
+                f"without. {_told(found)}")  # fmt: skip
     if found.found is not None:
         return ("A program with positional relations is right on all strings that were tried, and "
                 "none was found without them, so transformers with positional encodings are "
@@ -86,8 +86,8 @@ def _program(found: Prediction) -> Iterator[Part]:
     if found.found is not None:
         rests = (THEOREM_7, THEOREM_27, *([NO_POSITIONS] if found.plain.program else []))
         yield Statement(
-            "If it is right on all strings, some training length is enough for all lengths, for "
-            f"transformers with positional encodings{' or without' if found.plain.program else ''}.",
+            "If it is right on all strings, some training length is enough for all lengths, "
+            f"for transformers with positional encodings{' or without' if found.plain.program else ''}.",
             "", rests,
         )  # fmt: skip
     else:
