@@ -85,9 +85,10 @@ def _program(found: Prediction) -> Iterator[Part]:
             yield from _search(found, search)
     if found.found is not None:
         rests = (THEOREM_7, THEOREM_27, *([NO_POSITIONS] if found.plain.program else []))
+        without = " or without" if found.plain.program else ""
         yield Statement(
             "If it is right on all strings, some training length is enough for all lengths, "
-            f"for transformers with positional encodings{' or without' if found.plain.program else ''}.",
+            f"for transformers with positional encodings{without}.",
             "", rests,
         )  # fmt: skip
     else:
