@@ -139,9 +139,7 @@ def _verify(
         out.print(report.terminal(report.content(Run.of(found, head))))
     write_json(as_json(head, found), json_file)
     if status:
-        again = shlex.join(["theorykit", *sys.argv[1:]])
-        how = f"to continue: {again}" if run else "with --run DIR it could be continued"
-        message(f"interrupted after {len(found)} of {total} claims; {how}")
+        message(f"interrupted after {len(found)} of {total} claims; {_continued(run)}")
         return status
     return int(any(r.moved for r in found))
 
@@ -307,9 +305,13 @@ def _predict(
     a_folder(html)
     err = report.console(stderr=True)
     say = lambda line: err.print(line, markup=False, style="dim")
-    made = predict.predict(
-        task, alphabet=alphabet, most=most, train=train, seed=seed, folder=run, say=say
-    )
+    try:
+        made = predict.predict(
+            task, alphabet=alphabet, most=most, train=train, seed=seed, folder=run, say=say
+        )
+    except KeyboardInterrupt:
+        message(f"interrupted; {_continued(run)}")
+        return INTERRUPTED
     page = predict.page(made)
     report.console().print(report.terminal_page(page))
     if html is not None:
@@ -593,6 +595,12 @@ def _usage(error: Any) -> str:
     where = getattr(getattr(error, "ctx", None), "command_path", "theorykit")
     stop = "" if said.endswith((".", "?")) else "."
     return f"{said}{stop} `{where} --help` shows what there is."
+
+
+def _continued(run: Path | None) -> str:
+    """Return how what was interrupted can go on."""
+    again = shlex.join(["theorykit", *sys.argv[1:]])
+    return f"to continue: {again}" if run else "with --run DIR it could be continued"
 
 
 def main() -> None:

@@ -372,6 +372,23 @@ def test_a_prediction_is_shown_kept_and_written_as_a_page(command, tmp_path):
         assert words in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--run", "run"), "interrupted; to continue: theorykit predict (ab)* --run run"),
+        ((), "interrupted; with --run DIR it could be continued"),
+    ],
+)
+def test_an_interrupted_prediction_says_how_to_go_on(command, monkeypatch, more, words):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("theorykit.predict.predict", interrupted)
+    code, _, err = command("predict", "(ab)*", *more)
+    assert code == 130
+    assert words in " ".join(err.replace("'", "").split())
+
+
 def test_a_pipe_is_no_terminal_whatever_is_forced(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert not report.console().is_terminal

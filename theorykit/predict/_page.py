@@ -55,11 +55,13 @@ def _(found: Prediction) -> list[Any]:
 
 def _lead(found: Prediction) -> str:
     if found.plain.program is not None:
-        return ("There is a program without positional relations, so transformers should learn the "
-                f"task, with positional encodings or without. {_told(found)}")  # fmt: skip
+        return ("A program without positional relations is right on all strings that were tried, "
+                "so transformers are expected to learn the task, with positional encodings or "
+                f"without. {_told(found)}")  # fmt: skip
     if found.found is not None:
-        return ("There is a program with positional relations, and none was found without them, so "
-                "transformers with positional encodings should learn the task. "
+        return ("A program with positional relations is right on all strings that were tried, and "
+                "none was found without them, so transformers with positional encodings are "
+                "expected to learn the task. "
                 f"{_told(found)}")  # fmt: skip
     if found.proved:
         return ("There is no program, with positional relations or without, so transformers are "
@@ -83,9 +85,10 @@ def _program(found: Prediction) -> Iterator[Part]:
             yield from _search(found, search)
     if found.found is not None:
         rests = (THEOREM_7, THEOREM_27, *([NO_POSITIONS] if found.plain.program else []))
+        without = " or without" if found.plain.program else ""
         yield Statement(
-            "So some training length is enough for all lengths, for transformers with positional "
-            f"encodings{' or without' if found.plain.program else ''}.",
+            "If it is right on all strings, some training length is enough for all lengths, "
+            f"for transformers with positional encodings{without}.",
             "", rests,
         )  # fmt: skip
     else:

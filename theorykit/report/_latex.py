@@ -52,7 +52,7 @@ def verdicts(content: Content) -> list[tuple[str, str]]:
 def _places(ref: str) -> list[str]:
     """Return the parts of a reference that say where: labels, and words with a number."""
     parts = [part.strip() for part in re.split("[,;]", ref)]
-    return [part for part in parts if ":" in part or re.search(r"\w \S*\d", part)]
+    return [part for part in parts if ":" in part or re.search(r"[\w.] \S*\d", part)]
 
 
 def _said(entry: Entry) -> str:

@@ -49,6 +49,8 @@ def test_answers_that_are_known(task, answer, nope, ape):
 
 def test_the_page_says_all_that_was_asked_for(majority):
     said = written(majority)
+    assert "is right on all strings that were tried" in said
+    assert "If it is right on all strings, some training length is enough" in said
     assert "C1(i) > C2(i)" in said
     assert "Limit Transformer with 2 layers, at most 1 head per layer, and width 7" in said
     assert "R_inf = " in said

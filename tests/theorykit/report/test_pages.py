@@ -10,7 +10,7 @@ import time
 import pytest
 
 from theorykit.report import pages
-from theorykit.report._latex import tex
+from theorykit.report._latex import _places, tex
 from theorykit.report._markdown import plain
 from theorykit.results import Result
 from theorykit.runs._folder import read_run
@@ -111,6 +111,7 @@ def test_latex_has_the_verdict_of_each_claim_for_margins(run):
     assert set(defined) >= {r.id for r in run.results}
     assert defined["one.fell"].startswith(r"\textbf{refuted} (certified")
     assert defined["Lemma 1"].startswith(r"repaired: \textbf{holds} (searched) \newline \textbf{")
+    assert "Eq. (2)" in _places("Eq. (2), lem:b")
     assert all(re.fullmatch(r"[\w:./()+ -]+", key) for key in defined)
     before, _, after = text.partition(r"\endinput\fi\par")
     assert "6 claims" in after
