@@ -139,7 +139,7 @@ def _verify(
         out.print(report.terminal(report.content(Run.of(found, head))))
     write_json(as_json(head, found), json_file)
     if status:
-        message(f"interrupted after {len(found)} of {total} claims; {_continued(run)}")
+        message(f"interrupted after {len(found)} of {total} claims; {continued(run)}")
         return status
     return int(any(r.moved for r in found))
 
@@ -268,7 +268,7 @@ def _experiment(
     say = lambda line: err.print(line, markup=False)
     say(f"{paper} {name}, {size.value}, seed {seed}: {chosen.words} Compiling comes first.")
     setting = experiments.Setting(size.value, seed, run, say, together)
-    with connected(on, say) as executor:
+    with stoppable(run), connected(on, say) as executor:
         most = default_jobs() if jobs is None else jobs
         here = None if executor is not None else most
         found = chosen.run(setting, jobs=here, executor=executor)
@@ -305,13 +305,10 @@ def _predict(
     a_folder(html)
     err = report.console(stderr=True)
     say = lambda line: err.print(line, markup=False, style="dim")
-    try:
+    with stoppable(run):
         made = predict.predict(
             task, alphabet=alphabet, most=most, train=train, seed=seed, folder=run, say=say
         )
-    except KeyboardInterrupt:
-        message(f"interrupted; {_continued(run)}")
-        return INTERRUPTED
     page = predict.page(made)
     report.console().print(report.terminal_page(page))
     if html is not None:
@@ -363,18 +360,19 @@ def _audit(
     names = patterns or ["theorykit.*"]
     files = [n for n in names if n.endswith(".py")]
     err = report.console(stderr=True)
-    found = audit(
-        [n for n in names if n not in files] or ["theorykit.*"],
-        sample=sample,
-        seed=seed,
-        budget=budget,
-        folder=folder,
-        tests=tests,
-        run=run,
-        files=files,
-        equivalent=equivalent,
-        say=lambda line: err.print(line, markup=False),
-    )
+    with stoppable(folder):
+        found = audit(
+            [n for n in names if n not in files] or ["theorykit.*"],
+            sample=sample,
+            seed=seed,
+            budget=budget,
+            folder=folder,
+            tests=tests,
+            run=run,
+            files=files,
+            equivalent=equivalent,
+            say=lambda line: err.print(line, markup=False),
+        )
     out = report.console(stderr=json_file == "-")
     out.print(report.rows(found.rows))
     for miss in found.missed:
@@ -469,7 +467,8 @@ def _export(
             line = " ".join([row.state, row.id, row.why.removeprefix(row.id)])
             err.print(line.rstrip(), markup=False, highlight=False)
 
-    rows = export_all(claims, rocq, control=control, checked=check, timeout=timeout, say=say)
+    with stoppable(rocq):
+        rows = export_all(claims, rocq, control=control, checked=check, timeout=timeout, say=say)
     if len(rows) == 1 and rows[0].state == "not exportable":
         raise ValueError(rows[0].why)
     out = report.console(stderr=json_file == "-")
@@ -563,6 +562,22 @@ def write_text(text: str, file: str) -> None:
         write_atomically(Path(file), text)
 
 
+def continued(folder: Path | None) -> str:
+    """Return how what was interrupted can go on, if a folder keeps it."""
+    again = shlex.join(["theorykit", *sys.argv[1:]])
+    return f"to continue: {again}" if folder else "with --run DIR it could be continued"
+
+
+@contextlib.contextmanager
+def stoppable(folder: Path | None) -> Iterator[None]:
+    """Return a scope in which Ctrl-C ends the command with a sentence; `folder` keeps the work."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        message(f"interrupted; {continued(folder)}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
 def message(sentence: str) -> None:
     """Say one sentence on stderr."""
     print(f"theorykit: {sentence}", file=sys.stderr)
@@ -595,12 +610,6 @@ def _usage(error: Any) -> str:
     where = getattr(getattr(error, "ctx", None), "command_path", "theorykit")
     stop = "" if said.endswith((".", "?")) else "."
     return f"{said}{stop} `{where} --help` shows what there is."
-
-
-def _continued(run: Path | None) -> str:
-    """Return how what was interrupted can go on."""
-    again = shlex.join(["theorykit", *sys.argv[1:]])
-    return f"to continue: {again}" if run else "with --run DIR it could be continued"
 
 
 def main() -> None:

@@ -296,8 +296,8 @@ class _Cases:
                 if put(p).is_constant() and not certain(ring, put(p), relation == ">"):
                     return Reason(p, "number", "a number below zero, or zero where it is not")
         alone = [f for f in ring.facts.values() if len(f.of) == 1 and len(f.letters) == 1]
-        for one, other in itertools.combinations(alone if facts else (), 2):
-            ring.fact(one.of * other.of, one.strict and other.strict)
+        for a, b in itertools.combinations(alone if facts else (), 2):
+            ring.fact(a.of * b.of, a.strict and b.strict)
         for fact in list(ring.facts.values()) if facts else ():
             against = certain(ring, -fact.of, strict=not fact.strict)
             if against:

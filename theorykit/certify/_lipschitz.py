@@ -21,7 +21,7 @@ from theorykit.certify._enclose import Program
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import ball, float_below, objects, precision
-from theorykit.certify._prove import BUDGET, Proof, _Piece, _read, leaves_of, named_ends
+from theorykit.certify._prove import BUDGET, Proof, _Piece, _read, leaves_of, undecided
 from theorykit.common.arguments import function, shown
 
 Norm = float
@@ -111,9 +111,7 @@ def _search(
         pieces.extend(piece.halves(max(wide, key=lambda i: float(piece.high[i] - piece.low[i]))))
     if not pieces:
         return Proof("proved", looked, bits, slack=float_below(slack))
-    left = tuple(named_ends(shapes, p) for p in list(pieces)[:1000])
-    share = float(sum(p.share for p in pieces))
-    return Proof("undecided", looked, bits, left=left, share=share, why=why)
+    return undecided(shapes, list(pieces), looked, bits, why)
 
 
 def _slopes(

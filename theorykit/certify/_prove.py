@@ -33,8 +33,9 @@ class Proof:
     **Fields:** `status`, "proved", "refuted" or "undecided"; `boxes`, the pieces looked at;
     `slack`, a proven lower bound of rhs - lhs on the box, if proved; `point` of a refutation, exact
     floats (fractions where it is none) by name, with `lhs` and `rhs` enclosed there; `left`, the
-    pieces that are undecided, and `share`, how much of the box's volume they hold; `why`, the last
-    thing that could not be certified, if any.
+    pieces that are undecided (a thousand of them at most), `within`, the smallest box that has them
+    all, and `share`, how much of the box's volume they hold; `why`, the last thing that could not
+    be certified, if any.
     """
 
     status: str
@@ -47,6 +48,7 @@ class Proof:
     left: tuple[Box, ...] = ()
     share: float = 0.0
     why: str = ""
+    within: Box | None = None
 
     def __bool__(self) -> bool:
         return self.status == "proved"
@@ -61,7 +63,8 @@ class Proof:
         why = f"; {self.why}" if self.why else ""
         part = "all" if self.share == 1 else f"{min(self.share, 0.9999):.4g}"
         pieces = "1 piece" if self.boxes == 1 else f"{self.boxes} pieces"
-        return f"undecided on {part} of the box after {pieces}{why}"
+        where = f", within {_shown(self.within)}" if self.within and self.share < 1 else ""
+        return f"undecided on {part} of the box after {pieces}{where}{why}"
 
     _repr_html_ = picture.html
 
@@ -178,9 +181,7 @@ class _Search:
             pieces.extend(smaller)
         if not pieces:
             return Proof("proved", looked, bits, slack=float_below(slack))
-        left = tuple(self.named_ends(p) for p in list(pieces)[:1000])
-        share = float(sum(p.share for p in pieces))
-        return Proof("undecided", looked, bits, left=left, share=share, why=self.why)
+        return undecided(self.shapes, pieces, looked, bits, self.why)
 
     def over(self, piece: _Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
         """Return enclosures of rhs - lhs over a piece, an entry each, and their slopes."""
@@ -285,10 +286,6 @@ class _Search:
         """Return the numbers by name."""
         return dict(zip(self.shapes, self.leaves(numbers), strict=True))
 
-    def named_ends(self, piece: _Piece) -> Box:
-        """Return a piece as it could be given to `prove`, in floats rounded outward."""
-        return named_ends(self.shapes, piece)
-
 
 def leaves_of(shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[Any]) -> list[np.ndarray]:
     """Return the numbers as one array a variable."""
@@ -301,6 +298,53 @@ def leaves_of(shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[Any]) -> 
         start += flat.size
         made.append(array)
     return made
+
+
+def undecided(
+    shapes: Mapping[str, tuple[int, ...]],
+    pieces: Sequence[_Piece],
+    looked: int,
+    bits: int,
+    why: str,
+) -> Proof:
+    """Return what is known where these pieces are left."""
+    share = sum((p.share for p in pieces), Fraction(0))
+    low = tuple(min(ends) for ends in zip(*(p.low for p in pieces), strict=True))
+    high = tuple(max(ends) for ends in zip(*(p.high for p in pieces), strict=True))
+    return Proof(
+        "undecided",
+        looked,
+        bits,
+        left=tuple(named_ends(shapes, p) for p in list(pieces)[:MOST_LEFT]),
+        share=float(share),
+        why=why,
+        within=named_ends(shapes, _Piece(low, high, share)),
+    )
+
+
+MOST_LEFT = 1000
+"""Undecided pieces that are returned."""
+
+MOST_SHOWN = 6
+"""Numbers of a box that is shown; a larger one is not."""
+
+
+def _shown(box: Box) -> str:
+    if sum(np.size(low) for low, _ in box.values()) > MOST_SHOWN:
+        return "a smaller box"
+    said = []
+    for name, (low, high) in box.items():
+        pairs = zip(np.ravel(low), np.ravel(high), strict=True)
+        said.append(f"{name} in " + " x ".join(map(_interval, *zip(*pairs, strict=True))))
+    return ", ".join(said)
+
+
+def _interval(low: float, high: float) -> str:
+    """Return an interval with as many digits as its ends need to be told apart."""
+    short = f"{low:.4g}", f"{high:.4g}"
+    return "[{}, {}]".format(
+        *(short if len(set(short)) > 1 else (repr(float(low)), repr(float(high))))
+    )
 
 
 def named_ends(shapes: Mapping[str, tuple[int, ...]], piece: _Piece) -> Box:

@@ -232,19 +232,20 @@ class Lipschitz(Check):
         """Return the outcome proved: by slopes, by pairs, or on a box."""
         if isinstance(self.proof, OnBox):
             return self._guarded(found, trial)
-        proved = self._by_slopes(found, trial)
+        asked = self.proof
+        proved = self._by_slopes(found, asked, trial)
         if proved.evidence is Evidence.certified:
             return proved
         make = lambda sizes: self._pairs(trial, near=False).sides(sizes, trial)
-        by_pairs = proved_everywhere(found, self.proof, make, ordered)
+        by_pairs = proved_everywhere(found, asked, make, ordered)
         if by_pairs.evidence is Evidence.certified:
             return by_pairs
         box = all(type(d) is Interval for d in self.over.arguments.values())
-        if self.proof or not box:
+        if asked or not box:
             return proved
         return self._guarded(found, trial)
 
-    def _by_slopes(self, found: Outcome, trial: Trial) -> Outcome:
+    def _by_slopes(self, found: Outcome, asked: Everywhere | None, trial: Trial) -> Outcome:
         """Return the outcome proved for all values by the derivative, where values are real."""
         if any(type(self.over.arguments[k]) not in CONVEX for k in self.moving):
             return unproved(found, NotCertifiable("its argument is made from a parameter"))
@@ -260,7 +261,7 @@ class Lipschitz(Check):
                 f, shapes, self.bound(at), self.both_norms, self.moving, totals, work
             )
 
-        return proved_everywhere(found, self.proof, make, prove)
+        return proved_everywhere(found, asked, make, prove)
 
     def _guarded(self, found: Outcome, trial: Trial) -> Outcome:
         try:

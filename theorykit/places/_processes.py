@@ -146,7 +146,8 @@ class _Process:
             while isinstance(said, float):
                 say(task.id, said)
                 said = pickle.load(self._child.stdout)
-        except (OSError, EOFError, pickle.UnpicklingError):
+        # A ValueError where the pipe is closed, by `end`, while it is read.
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             if time.monotonic() - self._began >= longest:
                 return f"It did not end within {longest / 60:.3g} minutes, {TRIES} times."
             code = self._child.wait()

@@ -51,8 +51,9 @@ class Section:
 class Page:
     """A page.
 
-    **Fields:** `title`, a question; `answer`: "yes", "no" or "not known"; `lead`: the answer in a
-    sentence or two; `sections`; `facts`: name -> value, what it depends on.
+    **Fields:** `title`, a question; `answer`: "yes", "no" or "not known", and after a comma by
+    what; `lead`: the answer in a sentence or two; `sections`; `facts`: name -> value, what it
+    depends on.
     """
 
     title: str

@@ -61,6 +61,15 @@ def test_an_equality_inside_is_left_undecided_and_said_where():
         assert any(inside(t, piece) for piece in found.left)
 
 
+def test_what_is_left_is_said_to_lie_in_a_small_box():
+    found = prove(lambda x: (x * (1 - x), 0.25), dict(x=(0, 1)), 20)
+    low, high = found.within["x"]
+    assert 0.4 < low < 0.5 < high < 0.6
+    inside = lambda p: found.within["x"][0] <= p["x"][0] and p["x"][1] <= found.within["x"][1]
+    assert all(map(inside, found.left))
+    assert str(found).endswith(f"after 20 pieces, within x in [{low:.4g}, {high:.4g}]")
+
+
 def test_monotone_variables_are_decided_on_a_face():
     # Equality at x = 0 only, which is a face of the box.
     found = prove(lambda x: (0.0, jnp.expm1(x)), dict(x=(0, 1)))
