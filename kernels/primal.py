@@ -185,20 +185,21 @@ def primal_ridge(
     x = tileable.lazy_tokens(network, "x", x)
     if isinstance(network, InfiniteTransformer):
         network = network.description(features=x.shape[-1])
-    y = as_array("targets", y)
-    finite("targets", y)
-    if y.ndim < 1 or len(y) != x.shape[0]:
+    targets: Any = as_array("targets", y)
+    finite("targets", targets)
+    if targets.ndim < 1 or len(targets) != x.shape[0]:
         raise ValueError(
-            f"there must be one target per input: {x.shape[0]} inputs, targets of shape {y.shape}"
+            f"there must be one target per input: {x.shape[0]} inputs, targets of shape "
+            f"{targets.shape}"
         )
     chunk = min(size("chunk", chunk), x.shape[0])
     length = x.shape[1] if tokens is None else size("tokens", tokens)
     chunks = Chunks(network, options, chunk, length)
     inputs = chunks.laid(x, mask)
-    gram, moment = _sums(chunks, inputs, y.reshape(len(y), -1), progress)
+    gram, moment = _sums(chunks, inputs, targets.reshape(len(targets), -1), progress)
     weights, condition, residual = _solved(gram, moment, kappa, inputs.dtype)
-    weights = weights.reshape(-1, *y.shape[1:])
-    return Primal(weights, condition, residual, len(y), chunks, floating(x, y))
+    weights = weights.reshape(-1, *targets.shape[1:])
+    return Primal(weights, condition, residual, len(targets), chunks, floating(x, targets))
 
 
 def _sums(

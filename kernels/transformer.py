@@ -120,8 +120,9 @@ class InfiniteTransformer(Spelt):
         **Raises:** `ValueError` as there: for a depth above 1 with attention that is drawn, or an
         activation without `units`.
         """
-        x = as_array("x", x)
-        return self.description(features=x.shape[-1] if x.ndim else 1).features(x, **options)
+        given: Any = as_array("x", x)
+        columns = given.shape[-1] if given.ndim else 1
+        return self.description(features=columns).features(given, **options)
 
     @spelt
     @highest
@@ -238,19 +239,19 @@ def joint(
 
     **Raises:** `ValueError` as the network, or for the readout "tokens".
     """
+    call: Any = network
     described = isinstance(network, layers.Serial)
-    reading = network.ends()[1].reading if described else getattr(network, "readout", "tokens")
+    reading = call.ends()[1].reading if described else getattr(network, "readout", "tokens")
     if reading == "tokens":
         raise ValueError(
             "network is an InfiniteTransformer, or a description between Embed and Readout, with "
             f'readout "last" or "mean", got {network!r}'
         )
     test = as_array("test", test)
-    call: Any = network
     if described:
         one_of("draw", draw, ("auto", "joint"))
-        embed, _ = network.ends()
-        inputs, call = laid(embed, train, test, mask1, mask2), network.kernel
+        embed, _ = call.ends()
+        inputs, call = laid(embed, train, test, mask1, mask2), call.kernel
         x = jnp.asarray(embed.tokens(inputs.x))
     else:
         inputs, options = lay_out(train, test, mask1, mask2), options | dict(draw=draw)

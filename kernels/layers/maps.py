@@ -182,7 +182,7 @@ def _identity(layer: Attention, z: Factored, at: Setting) -> Mapped:
     heads = Heads.of(layer, z, at)
     seen = heads.weights(None, False).weights[:, :, 0]
     moment = jnp.einsum("iat,itp->iap", seen, packed(z.f[..., :, None] * z.f[..., None, :]))
-    rows = taken(z, at).f
+    rows = _vectors(taken(z, at))
     nngp = layer.scale * rows[..., :, None] * moment[..., None, :]
     nngp = nngp.reshape(*rows.shape[:2], -1)
     # W = S before the layer, of which Q(S) is the only moment: S o Q(S) six times.
@@ -198,7 +198,7 @@ def _drawn(layer: Attention, z: Factored, at: Setting) -> Mapped:
         )
     heads = Heads.of(layer, z, at)
     source, count, size = heads.source(at)
-    rows = taken(z, at).f
+    rows = _vectors(taken(z, at))
 
     def block(b):
         drawn = source(b)

@@ -383,8 +383,9 @@ def _features(net: Any, x, mask, key, r, plan: Plan):
     mask = jnp.asarray(mask)
     at = Setting(mask, readout.rows(mask), len(mask), jax.random.fold_in(key, r), plan, 0, [])
     z = maps.through(net.between(), embed.alone(embed.tokens(x), mask, x.dtype), at)
-    z = maps.carry(readout, z, at)
-    return maps.read(readout, z.ntk if plan.ntk else z.nngp, at)
+    found = maps.mapped(maps.carry(readout, z, at), at)
+    vectors: Any = found.ntk if plan.ntk else found.nngp
+    return maps.read(readout, vectors, at)
 
 
 def entered(embed: Any, x: Array, mask: Array) -> Factored:

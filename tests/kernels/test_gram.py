@@ -324,18 +324,19 @@ def test_a_full_disk(tmp_path, monkeypatch):
     assert np.array_equal(make().nngp, gram(NET, X, tile=2, **FEW).nngp)
 
 
+def behind(*layers):
+    """Return a description of drawn attention behind these layers."""
+    return k.serial(k.Embed(features=2), *layers, k.Attention(), k.Readout())
+
+
 def test_what_is_refused(tmp_path):
     for call, said in (
         (lambda: gram(NET, X), "key is one random key"),
         (lambda: gram("net", X, **FEW), "network is an InfiniteTransformer"),
         (lambda: gram(InfiniteTransformer(readout="tokens"), X, **FEW), "network is an Inf"),
         (lambda: gram(k.serial(k.MLP()), X, **FEW), "Embed as its first layer"),
-        (
-            lambda: gram(
-                k.serial(k.Embed(features=2), *DEEP[:1], k.Attention(), k.Readout()), X, **FEW
-            ),
-            "stands behind other layers than the embedding",
-        ),
+        (lambda: gram(behind(*DEEP), X, **FEW), "stands behind other layers than the embedding"),
+        (lambda: gram(behind(k.Dense()), X, **FEW), "stands behind other layers"),
         (lambda: gram(DESCRIPTIONS["the mean"][0], X, draw="pairwise", **FEW), "has joint draws"),
         (lambda: gram(DESCRIPTIONS["the mean"][0], X[..., :1], **FEW), "features=2, but x has 1"),
         (lambda: gram(DESCRIPTIONS["token ids"][0], X, **FEW), "x holds token ids, integers"),
