@@ -14,7 +14,6 @@ first 500 inputs are from those of `ridge` with the Gram matrix of the same feat
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -107,7 +106,7 @@ def main() -> None:
     if at.alone:
         print(json.dumps(one(at)))
         return
-    rows, load = [], [os.getloadavg()[0]]
+    rows = []
     options = {name: getattr(at, name) for name in OPTIONS}
     for n in at.inputs:
         with tempfile.TemporaryDirectory(dir=at.folder) as folder:
@@ -119,8 +118,7 @@ def main() -> None:
         print(json.dumps(rows[-1]), file=sys.stderr)
     names = ("fit_seconds", "peak_mib")
     found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
-    load.append(os.getloadavg()[0])
-    report("primal", exponent=found, rows=rows, load=load, **options)
+    report("primal", exponent=found, rows=rows, **options)
 
 
 if __name__ == "__main__":

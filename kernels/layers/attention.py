@@ -102,7 +102,9 @@ class Attention(Layer):
         if memory is not None:
             at = at._replace(memory=memory._replace(z=untrained(memory.z)))
         at, z = at._replace(notes=[]), untrained(z)
-        found = {name: out.nngp for name in ("value", "output") if name in self.weights}
+        found: dict[str, Any] = {
+            name: out.nngp for name in ("value", "output") if name in self.weights
+        }
         scores = self.through(z, at).ntk
         if "positions" in self.weights:
             fixed = replace(self, positions=offsets.Untrained(self.positions))

@@ -178,7 +178,7 @@ class TokenLayer(Layer):
 
     def own(self, z, out, at):
         """Return what the layer's own weights add to the NTK, of the tokens that are in `z`."""
-        return {"": self.carry(untrained(z), at).ntk}
+        return {"": self.carry(untrained(z), at).ntk}  # type: ignore[arg-type]
 
 
 def taken(z: State | Factored, at: Setting) -> State:

@@ -98,7 +98,8 @@ class EncoderDecoder:
         """
         (s1, t1), (s2, t2) = _pair("x1", x1), _pair("x2", x2)
         (m1, n1), (m2, n2) = _pair("mask1", mask1), _pair("mask2", mask2)
-        source = laid(self.encoder.layers[0], s1, s2, m1, m2)
+        embed: Any = self.encoder.layers[0]
+        source = laid(embed, s1, s2, m1, m2)
         for s, t in ((s1, t1), (s2, t2)):
             if s is not None and len(s) != len(t):
                 raise ValueError(
@@ -189,4 +190,4 @@ def _pair(name: str, given: Any) -> tuple[Any, Any]:
         return None, None
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError(f"{name} is a pair (sources, targets), got {type(given).__name__}")
-    return tuple(given)  # type: ignore[return-value]
+    return tuple(given)

@@ -8,7 +8,7 @@ from flax import nnx
 from jaxtyping import Array
 
 from theorykit.common.precision import promoting
-from theorykit.kernels.layers.finite import Attention, Given, Input, Network, Real, Tokens
+from theorykit.kernels.layers.finite import Attention, Input, Network, Real, Tokens
 
 
 class EncoderDecoder(nnx.Module):
@@ -19,9 +19,7 @@ class EncoderDecoder(nnx.Module):
         self.encoder, self.decoder = Network(encoder), Network(decoder)
 
     @promoting
-    def __call__(
-        self, x: tuple[Input, Input], mask: tuple[Given | None, Given | None] = (None, None)
-    ) -> Array:
+    def __call__(self, x: tuple[Input, Input], mask: tuple[Any, Any] = (None, None)) -> Array:
         """Return the outputs of one pair of a source and a target."""
         memory = self.encoder.after(x[0], mask[0])
         return self.decoder.after(x[1], mask[1], memory)[0]

@@ -93,7 +93,8 @@ class Counted(TokenLayer):
         out = self.layer.through(z, at)
         if isinstance(out, Factored):
             old = z.f.shape[-1]  # further columns are those of the layer's own weights
-            return out._replace(share=out.share.at[old:].multiply(self.shares[""]))
+            share: Any = out.share
+            return out._replace(share=share.at[old:].multiply(self.shares[""]))
         return self._counted(z if self.mixes else taken(z, at), out, at)
 
     def _counted(self, z: Any, out: Any, at: Any) -> Any:

@@ -237,11 +237,10 @@ def _through(
         on = jnp.arange(n1)
         return _Tokens(nngp[on, on], None, nngp, ntk)
     grid = [g.ravel() for g in jnp.meshgrid(jnp.arange(n1), jnp.arange(n2), indexing="ij")]
-    nngp, ntk = (
-        None if v is None else v.reshape(n1, n2, t, t) for v in jax.lax.map(between, tuple(grid))
-    )
-    covs = (jax.lax.map(itself, of) for of in ((z.cov1, sees1), (z.cov2, sees2)))
-    return _Tokens(*covs, nngp, ntk)
+    values = jax.lax.map(between, tuple(grid))
+    nngp, ntk = jax.tree.map(lambda v: v.reshape(n1, n2, t, t), values)
+    cov1, cov2 = (jax.lax.map(itself, of) for of in ((z.cov1, sees1), (z.cov2, sees2)))
+    return _Tokens(cov1, cov2, nngp, ntk)
 
 
 def _real(
@@ -256,9 +255,7 @@ def _real(
     return ~jnp.broadcast_to(gone, places).reshape(places[0], -1)
 
 
-def _flat(
-    cov: Float[Array, "..."] | None, batch: int
-) -> Float[Array, "*inputs tokens tokens"] | None:
+def _flat(cov: Float[Array, "..."] | None, batch: int) -> Any:
     """Return covariances (..., T, T) of (..., H, H, W, W, ...); `batch` axes come first."""
     if cov is None:
         return None

@@ -135,7 +135,7 @@ IDS = np.array([[0, 1, 2, 1], [2, 2, 1, 0]]), np.array([[0, 1, 2], [2, 1, 1]])
 def test_networks_approach_the_kernel_as_they_grow():
     found = DEEP.kernel(IDS, key=KEY, draws=2048, replicates=4)
     left = []
-    for width, count in ((4, 256), (48, 96)):
+    for width, count in ((4, 2048), (48, 64)):
         mean, error = average(DEEP, IDS, count, width=width, heads=width // 2, head_size=width // 2)
         sure = np.hypot(error["nngp"], found.nngp_stderr), np.hypot(error["ntk"], found.ntk_stderr)
         both = zip(("nngp", "ntk"), (found.nngp, found.ntk), sure, strict=True)

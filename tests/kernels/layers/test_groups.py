@@ -76,7 +76,7 @@ def networks(width, count):
 def test_groups_are_those_of_networks_as_they_grow(infinite):
     """What is left of their gap beside its standard error shrinks with the width."""
     left = []
-    for width, count in ((4, 512), (48, 128)):
+    for width, count in ((4, 2048), (48, 96)):
         mean, error = networks(width, count)
         assert set(mean) == NAMES
         size = {name: infinite.ntk[name].max() for name in NAMES}
