@@ -239,12 +239,19 @@ class _Cases:
             except Split as split:
                 stack += [(*case.path, (split, k)) for k in reversed(range(len(split.cases)))]
                 continue
+            except Open as error:
+                said = self.said(case)
+                raise Open(f"where {shortened(said)}, {error}" if said else str(error)) from error
             tree.append(dataclasses.replace(case, goals=tuple(goals)))
-            said = ", ".join(f"{self.ring.show(p)} {sign} 0" for p, sign in case.facts)
+            said = self.said(case)
             lines += [f"where {said}:"] if said else []
             lines += [line for goal in goals for line in goal.lines(self.ring)]
         proved = sum(case.empty is None for case in tree)
         return Everywhere(True, tuple(lines), proved, tree=tuple(tree))
+
+    def said(self, case: Case) -> str:
+        """Return the conditions of a case."""
+        return ", ".join(f"{self.ring.show(p)} {sign} 0" for p, sign in case.facts)
 
     def begin(self, facts: Sequence[Relation]) -> list[np.ndarray] | Reason:
         """Return the arguments in this case, or why it has no point."""

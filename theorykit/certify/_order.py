@@ -108,6 +108,8 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
             if found is None:
                 split_on_choice(ring, [Quotient(ring, p)])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
+            if found is None and p.is_constant():
+                raise Open(f"the sides differ by {ring.show(p)}: a point there refutes it.")
             if found is None:
                 raise Open(f"{shortened(ring.show(p))} >= 0 could not be shown.")
             goals.append(AtLeast(gap, num, step, p, found, times))
