@@ -184,6 +184,8 @@ def primal_ridge(
         raise ValueError(f"network is an InfiniteTransformer or a description, got {network!r}")
     x = tileable.lazy_tokens(network, "x", x)
     if isinstance(network, InfiniteTransformer):
+        if len(x.shape) != 3:
+            raise ValueError(f"x has shape (inputs, tokens, features), got {x.shape}")
         network = network.description(features=x.shape[-1])
     targets: Any = as_array("targets", y)
     finite("targets", targets)

@@ -18,7 +18,7 @@ from theorykit.certify import _functions as of
 from theorykit.certify._elementwise import each
 from theorykit.certify._enclose import Program
 from theorykit.certify._everywhere import Everywhere, Letter, as_leaves, over_cases
-from theorykit.certify._lipschitz import DUAL, Norm, as_row
+from theorykit.certify._lipschitz import DUAL, Norm, as_row, check_norms, moving_of
 from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable, Rule
 from theorykit.certify._normal import _eigenvalues, _singular_values, folded
 from theorykit.certify._order import below
@@ -277,6 +277,7 @@ def lipschitz_everywhere(
     **Raises:** `NotCertifiable` if f may jump, or has no derivative in this form.
     """
     function("f", f, "a function of the arguments by name")
+    check_norms(norms)
     leaves = as_leaves(shapes)
     like = [
         jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
@@ -284,7 +285,7 @@ def lipschitz_everywhere(
     ]
     named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
     program = Program.trace(lambda *xs: as_row(named(*xs)), like)
-    names = list(leaves) if moving is None else moving
+    names = moving_of(moving, list(leaves))
     count = sum(leaves[name].size for name in names)
     limit = rational(bound)
 

@@ -35,7 +35,7 @@ from theorykit.certify._ring import (
     shortened,
 )
 from theorykit.certify._signs import Reason, certain, factored, open_factors
-from theorykit.common.arguments import function, instance, shown
+from theorykit.common.arguments import function, instance, members, shown
 
 MOST_CASES = 200
 
@@ -140,13 +140,16 @@ def identical(
     form; `ValueError` for what is no function, or no shape.
     """
     function("identity", identity, SIDES)
-    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
     leaves = as_leaves(shapes)
     return over_cases(as_program(identity, leaves), leaves, same, totals, work)
 
 
 def as_leaves(shapes: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the arguments as arrays of letters and numbers."""
+    """Return the arguments as arrays of letters and numbers.
+
+    **Raises:** `ValueError` for what are no shapes.
+    """
+    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
     return {name: _array(name, given) for name, given in shapes.items()}
 
 
@@ -175,6 +178,10 @@ def over_cases(
 ) -> Everywhere:
     """Evaluate both sides and judge them, case by case."""
     work = Work() if work is None else work
+    known = {id(x) for array in leaves.values() for x in array.flat if isinstance(x, Letter)}
+    for group in members("totals", totals, "groups of letters"):
+        if not all(id(x) in known for x in members("a total", group, "letters")):
+            raise ValueError("totals are sums of letters that the arguments have.")
     units: dict[str, Any] = {}
     letters = LETTERS
     for _ in range(12):

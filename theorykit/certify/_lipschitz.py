@@ -21,7 +21,15 @@ from theorykit.certify._enclose import Program
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._numbers import ball, float_below, objects, precision
-from theorykit.certify._prove import BUDGET, Proof, _Piece, _read, leaves_of, undecided
+from theorykit.certify._prove import (
+    BUDGET,
+    Proof,
+    _Piece,
+    _read,
+    check_budget,
+    leaves_of,
+    undecided,
+)
 from theorykit.common.arguments import function, shown
 
 Norm = float
@@ -54,23 +62,56 @@ def prove_lipschitz(
     **Returns:** a proof, whose `slack` is the constant less the largest norm enclosed; it is proved
     or undecided, never refuted: a large slope at a point is not enclosed as such.
 
-    **Raises:** `ValueError` for a box that is empty, reversed or not finite, and for norms that are
-    none of 1, 2 and infinity.
+    **Raises:** `ValueError` for a box that is empty, reversed or not finite, for norms that are
+    none of 1, 2 and infinity, for a constant that is no number, and for variables that are none of
+    the box.
     """
     function("f", f, "a function of the variables by name")
-    for norm in norms:
-        if norm not in DUAL:
-            raise ValueError(f"a norm is 1, 2 or infinity, not {shown(norm)}.")
+    function("progress", progress, "a function of the share done")
+    check_budget(budget)
+    check_norms(norms)
     with precision(bits):
         whole, _, shapes = _read(box)
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: f(**dict(zip(shapes, xs, strict=True)))
         program = Program.trace(lambda *xs: as_row(named(*xs)), like)
         names = [name for name, s in shapes.items() for _ in range(int(np.prod(s)))]
-        moving = [i for i, name in enumerate(names) if of is None or name in of]
+        move = moving_of(of, list(shapes))
+        moving = [i for i, name in enumerate(names) if name in move]
         return _search(
             program, whole, shapes, moving, ball(constant), norms, budget, bits, progress
         )
+
+
+def check_norms(norms: Any) -> None:
+    """Raise a `ValueError` for what are no two norms."""
+    pair = isinstance(norms, tuple | list) and len(norms) == 2
+    if not pair or any(isinstance(n, bool) or n not in DUAL for n in map(_as_number, norms)):
+        raise ValueError(
+            "norms are those of arguments and of values, each 1, 2 or infinity, as in (2, 2), not "
+            f"{shown(norms)}."
+        )
+
+
+def _as_number(norm: Any) -> Any:
+    return norm if isinstance(norm, int | float) else None
+
+
+def moving_of(given: Any, names: Sequence[str]) -> Sequence[str]:
+    """Return the names of what moves, all if None is given.
+
+    **Raises:** `ValueError` for what are no names.
+    """
+    if given is None:
+        return names
+    found = [given] if isinstance(given, str) else given
+    if (
+        not isinstance(found, tuple | list)
+        or not found
+        or not all(isinstance(name, str) and name in names for name in found)
+    ):
+        raise ValueError(f"what moves are some of {', '.join(names)}, not {shown(given)}.")
+    return found
 
 
 def _search(
@@ -184,5 +225,8 @@ def vector_norm(entries: Sequence[arb], norm: Norm) -> arb:
 
 def as_row(found: Any) -> jax.Array:
     """Return the entries of a tree of arrays in one row."""
-    parts = [jnp.ravel(jnp.asarray(x)) for x in jax.tree.leaves(found)]
+    try:
+        parts = [jnp.ravel(jnp.asarray(x)) for x in jax.tree.leaves(found)]
+    except (TypeError, ValueError):
+        raise ValueError(f"f returns arrays of numbers, not {shown(found)}.") from None
     return jnp.concatenate([x.astype(jnp.result_type(x, jnp.float64)) for x in parts])

@@ -30,7 +30,7 @@ from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
 from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain, factored, signed
 from theorykit.certify._squares import by_program
-from theorykit.common.arguments import function, instance
+from theorykit.common.arguments import function
 
 MOST_MULTIPLIED = 4
 MOST_TERMS = 4000
@@ -52,7 +52,6 @@ def ordered(
     nevertheless.
     """
     function("inequality", inequality, SIDES)
-    instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
     leaves = as_leaves(shapes)
     return over_cases(as_program(inequality, leaves), leaves, below, totals, work)
 

@@ -133,12 +133,17 @@ def prove(
     """
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ValueError(f"budget is the number of pieces to try, at least 1, not {shown(budget)}.")
+    check_budget(budget)
     with precision(bits):
         whole, inner, shapes = _read(box)
         search = _Search(inequality, shapes, inner)
         return search.run(whole, budget, bits, progress)
+
+
+def check_budget(budget: Any) -> None:
+    """Raise a `ValueError` for what is no number of pieces."""
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise ValueError(f"budget is the number of pieces to try, at least 1, not {shown(budget)}.")
 
 
 class _Search:

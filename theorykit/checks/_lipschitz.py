@@ -113,10 +113,11 @@ class Lipschitz(Check):
                 "a Lipschitz constant is about a convex domain, and one with a map or a premise "
                 "need not be; put the map into f, or write an inequality of pairs."
             )
+        instance("of", self.of, str | tuple | list | None, "the name of an argument, or several")
         for name in self.moving:
-            domain = self.over.arguments.get(name)
-            if domain is None:
+            if name not in self.over.arguments:
                 raise ClaimError(f"of names {name}, which is not an argument of the domain.")
+            domain = self.over.arguments[name]
             if not domain.differentiable:
                 raise ClaimError(f"{name} in {domain} cannot move; `of` names what does.")
         if {STEP, *map(_other, self.moving)} & {*self.over.arguments, *self.over.sizes}:

@@ -40,7 +40,8 @@ def checked_domain(over: Any) -> Inputs:
 
     **Raises:** `ClaimError` for anything that is not made by `inputs`.
     """
-    if not isinstance(over, Inputs):
+    made = isinstance(over, Inputs)
+    if not made or not all(isinstance(part, Mapping) for part in (over.arguments, over.sizes)):
         raise ClaimError(
             "over is a domain for each argument by name, as in "
             f"over=inputs(S=reals('T'), T=(2, 4)), not {type(over).__name__}."

@@ -50,7 +50,7 @@ def turn(positions, u):
 def test_scores_have_the_covariance_of_their_offsets(positions):
     """Scores are linear in the normals, so that the derivatives in these give the covariance."""
     layer, at = heads(positions)
-    drawn = jax.tree.map(lambda v: v[:1], layer.source(1, 1, at)[0](0))
+    drawn = jax.tree.map(lambda v: v[:1], layer.source(at)[0](0))
     slopes = jax.jacobian(lambda drawn: layer.scores(drawn)[:, :, 0])(drawn)
     covariance = lambda j: np.einsum("iacx,jbdx->iacjbd", *2 * (j.reshape(2, T, T, -1),))
     s = np.asarray(layer.z.nngp)
@@ -84,7 +84,7 @@ def by_definition(layer, drawn):
 @pytest.mark.parametrize("positions", [ROPE, k.RelativeBias(SIGMA)])
 def test_the_ntk_is_its_definition_and_each_term_counts(positions, of):
     layer, at = heads(positions, of)
-    drawn = layer.source(1, 2**20, at)[0](0)
+    drawn = layer.source(at)[0](0)
     a = layer.weights(drawn, True)
     nngp, ntk = layer.pair(a, 0, 1, True)
     out, values, terms = by_definition(layer, drawn)
@@ -101,7 +101,7 @@ def test_the_rows_that_are_wanted_know_where_they_are():
     for positions in (ROPE, k.RelativeBias(SIGMA)):
         layer, at = heads(positions)
         some, _ = heads(positions, rows=jnp.array([[1], [2]]))
-        drawn = layer.source(1, 2**20, at)[0](0)
+        drawn = layer.source(at)[0](0)
         every, one = (h.pair(h.weights(drawn, True), 0, 1, True) for h in (layer, some))
         for whole, cut in zip(every, one, strict=True):
             np.testing.assert_allclose(cut, whole[1:2, 2:3], rtol=1e-10)
