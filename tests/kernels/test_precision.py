@@ -83,6 +83,11 @@ TRACED = {
         lambda w: empirical((lambda w, x: jnp.tanh(x @ w) @ w[:2].T, w), X[:, 0], block=2)[:2],
         array(2, 2),
     ),
+    "from_features": (lambda phi: kernels.from_features(phi, replicates=2)[:3:2], array(3, 8)),
+    "features of inputs": (
+        lambda x: InfiniteTransformer().features(x, key=KEY, draws=4, units=8),
+        X,
+    ),
     "ridge": (lambda k, y: kernels.ridge(k, y, k[:2], ridge=0.1)[:3:2], GRAM, GRAM[0]),
     "gp_posterior": (
         lambda k, y: kernels.gp_posterior(k, y, k[:2], k[:2, :2], noise=0.1)[:2],
@@ -160,6 +165,9 @@ WATCHED = {
     "piece by piece": lambda: InfiniteTransformer(depth=2)(array(3, 7, 3), draw="joint", **FEW),
     "pairs": lambda: InfiniteTransformer(depth=2)(array(3, 7, 3), draw="pairwise", **FEW),
     "gram": lambda: kernels.gram(InfiniteTransformer(), array(3, 7, 3), tile=2, **FEW),
+    "primal_ridge": lambda: kernels.primal_ridge(
+        InfiniteTransformer(), array(5, 3, 2), array(5), ridge=0.1, key=KEY, draws=4, units=8
+    ),
     "monte_carlo": lambda: kernels.monte_carlo(stax(), array(3, 7), **FEW),
     "template_matrix": lambda: kernels.template_matrix(
         np.array([[0, -1, 2, 9], [1, 1, 3, 9]]),

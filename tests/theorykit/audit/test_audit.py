@@ -104,7 +104,7 @@ def test_that_fails():
 
 
 def test_what_tests_notice_and_what_nothing_does(toy, monkeypatch):
-    monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 8.0)
+    monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 15.0)
     asked = dict(folder=toy / "audit", tests=toy / "tests")
     found = audit(["toy.*"], **asked)
     by = {(f.fault.function, f.fault.change): (f.by, f.what) for f in found.found}
