@@ -65,7 +65,8 @@ def public(package: str):
             yield from ((n, f) for n, f in inside if f.__module__ == found.__name__ and n[0] != "_")
         else:
             home = str(getattr(found, "__module__", ""))
-            own = home.startswith("theorykit" if hasattr(module, "__path__") else module.__name__)
+            wide = hasattr(module, "__path__") or hasattr(module, "__all__")
+            own = home.startswith("theorykit" if wide else module.__name__)
             if own and not name.startswith("_"):
                 yield name, found
 
