@@ -121,18 +121,18 @@ def _verify(
     out = report.console(stderr=json_file == "-")
     found: list[Result] = []
     status = 0
-    with connected(on, message) as executor, report.Live(total) as live:
+    try:
+        with connected(on, message) as executor, report.Live(total) as live:
 
-        def keep(result: Result) -> None:
-            found.append(result)
-            live.finished(result, len(found))
+            def keep(result: Result) -> None:
+                found.append(result)
+                live.finished(result, len(found))
 
-        try:
             most = max(min(default_jobs() if jobs is None else jobs, total), 1)
             here = None if executor is not None else most
             run_selected(claims, seed, run, keep, live.progress, here, executor)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
+    except KeyboardInterrupt:
+        status = INTERRUPTED
     found.sort(key=lambda r: r.id)
     head = header(seed)
     if found:
@@ -621,7 +621,7 @@ def main() -> None:
     except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))
         status = 2
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):  # the parser makes the one of the other
         message("interrupted")
         status = INTERRUPTED
     except Exception as error:
