@@ -121,6 +121,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(folder):
     process = start(folder, "verify", "my_claims.py", "--run", "run")
     while lines(folder) < 1 and process.poll() is None:
         time.sleep(0.01)
+    time.sleep(0.5)  # a result is kept first, and reported right after
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
