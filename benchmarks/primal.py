@@ -14,26 +14,16 @@ first 500 inputs are from those of `ridge` with the Gram matrix of the same feat
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _alone import alone, fitted, peak
 from _timing import report
-
-from theorykit.common import exponents
 
 OPTIONS = dict(tokens=16, features=8, draws=64, units=1024, chunk=1000, ridge=0.1)
 TEST, DENSE = 1000, 500
-
-
-def peak() -> float:
-    """Return the peak memory of this process, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def made(path: Path, n: int, at: argparse.Namespace) -> Any:
@@ -90,11 +80,6 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
     )
 
 
-def exponent(rows: list[dict[str, Any]], name: str) -> str:
-    """Return the exponent of a column in the number of inputs, and its spread."""
-    return str(exponents.exact(*([row[which] for row in rows] for which in ("inputs", name))))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, nargs="+", default=[2000, 20000, 100000])
@@ -106,18 +91,9 @@ def main() -> None:
     if at.alone:
         print(json.dumps(one(at)))
         return
-    rows = []
     options = {name: getattr(at, name) for name in OPTIONS}
-    for n in at.inputs:
-        with tempfile.TemporaryDirectory(dir=at.folder) as folder:
-            given = [f"--{name}={value}" for name, value in options.items()]
-            given += [f"--folder={folder}", f"--inputs={n}"]
-            command = [sys.executable, __file__, "--alone", *given]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        rows.append(json.loads(done.stdout))
-        print(json.dumps(rows[-1]), file=sys.stderr)
-    names = ("fit_seconds", "peak_mib")
-    found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
+    rows = alone(__file__, at.inputs, at.folder, options)
+    found = fitted(rows, "fit_seconds", "peak_mib")
     report("primal", exponent=found, rows=rows, **options)
 
 

@@ -13,25 +13,15 @@ the logarithms, with the least and the largest slope between neighbours in brack
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _alone import alone, fitted, peak
 from _timing import report
 
-from theorykit.common import exponents
-
 LIMIT = 2048  # MiB
-
-
-def peak() -> float:
-    """Return the peak memory of this process, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def one(at: argparse.Namespace) -> dict[str, Any]:
@@ -65,11 +55,6 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
     )
 
 
-def exponent(rows: list[dict[str, Any]], name: str) -> str:
-    """Return the exponent of a column in the number of inputs, and its spread."""
-    return str(exponents.exact(*([row[which] for row in rows] for which in ("inputs", name))))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, nargs="+", default=[1250, 2500, 5000, 10000])
@@ -83,19 +68,10 @@ def main() -> None:
     if at.alone:
         print(json.dumps(one(at)))
         return
-    rows = []
-    for n in at.inputs:
-        with tempfile.TemporaryDirectory(dir=at.folder) as folder:
-            options = [f"--{name}={getattr(at, name)}" for name in ("tokens", "features", "draws")]
-            options += [f"--ridge={at.ridge}", f"--folder={folder}/store", f"--inputs={n}"]
-            command = [sys.executable, __file__, "--alone", *options]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        rows.append(json.loads(done.stdout))
-        print(json.dumps(rows[-1]), file=sys.stderr)
-    names = ("gram_seconds", "solve_seconds", "peak_mib", "grown_mib", "disk_mib")
-    fits = {row["inputs"]: row["peak_mib"] < LIMIT for row in rows}
-    found = {name: exponent(rows, name) for name in names} if len(rows) > 1 else {}
     options = dict(tokens=at.tokens, features=at.features, draws=at.draws, ridge=at.ridge)
+    rows = alone(__file__, at.inputs, at.folder, options)
+    fits = {row["inputs"]: row["peak_mib"] < LIMIT for row in rows}
+    found = fitted(rows, "gram_seconds", "solve_seconds", "peak_mib", "grown_mib", "disk_mib")
     report("tiles", exponent=found, fits=fits, rows=rows, **options)
 
 
