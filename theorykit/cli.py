@@ -20,6 +20,7 @@ from theorykit.claims import TierWarning, float64, in_order, known_ids, one, sel
 from theorykit.common.compiled import keep_compiled
 from theorykit.common.errors import explain
 from theorykit.common.folders import write_atomically
+from theorykit.common.interrupts import heard
 from theorykit.common.node import one_thread
 from theorykit.papers import PaperWarning
 from theorykit.places import connected, default_jobs
@@ -616,7 +617,7 @@ def main() -> None:
     """Run the command line; every usage error is one sentence and exit code 2."""
     status: Any
     try:
-        with _said_plainly():
+        with _said_plainly(), heard():
             status = app(standalone_mode=False, prog_name="theorykit")
     except (ValueError, OSError) as error:  # an OSError names its file
         message(str(error))
