@@ -52,9 +52,15 @@ class FittedExponent(Measurement):
     points: tuple[tuple[Number, Number, Number], ...]
 
     def words(self) -> str:
-        """Return the exponent and its interval."""
+        """Return the exponent, its interval, and what is allowed, the tolerance included."""
         low, high = self.interval
-        return f"exponent {self.exponent:.4g} [{low:.4g}, {high:.4g}]"
+        found = f"exponent {self.exponent:.4g} [{low:.4g}, {high:.4g}]"
+        least, most = self.predicted
+        if math.isinf(least):
+            return f"{found}, allowed <= {most:.4g}"
+        if math.isinf(most):
+            return f"{found}, allowed >= {least:.4g}"
+        return f"{found}, allowed [{least:.4g}, {most:.4g}]"
 
     def figure(self) -> Figure:
         """Return the points with the fitted line."""

@@ -1,6 +1,7 @@
 """Two sides of a claim, evaluated at many points of its domain at once."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -86,8 +87,7 @@ class Sides:
         left, right = self.at(self.lhs, parameters, xp), self.at(self.rhs, parameters, xp)
         pairs = self._pairs(left, right)
         rows = [
-            [xp.broadcast_to(x, np.broadcast_shapes(a.shape, b.shape)).ravel() for x in (a, b)]
-            for a, b in pairs
+            [xp.broadcast_to(x, _joint(a.shape, b.shape)).ravel() for x in (a, b)] for a, b in pairs
         ]
         return xp.concatenate([r[0] for r in rows]), xp.concatenate([r[1] for r in rows])
 
@@ -243,16 +243,30 @@ def _paired(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
     return left, right
 
 
+def _joint(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape in which entries of both sides are compared.
+
+    **Raises:** `ClaimError` if there is none, or an array of each side would be repeated, as for a
+    row and a column.
+    """
+    try:
+        shape = np.broadcast_shapes(left, right)
+    except ValueError:
+        raise ClaimError(f"lhs has shape {left} and rhs {right}; they do not broadcast.") from None
+    if math.prod(shape) > max(math.prod(left), math.prod(right)):
+        raise ClaimError(
+            f"lhs has shape {left} and rhs {right}, which broadcast to {shape}: entries would be "
+            "compared that do not belong together. Let one side have the shape of the result; "
+            f"jnp.broadcast_to(..., {shape}) does it where this is meant."
+        )
+    return shape
+
+
 def _flat(
     a: Shaped[np.ndarray, " cases *left"], b: Shaped[np.ndarray, " cases *right"]
 ) -> tuple[Float64[np.ndarray, "cases entries"], Float64[np.ndarray, "cases entries"]]:
     """Broadcast two batches of arrays against each other, all entries in one row."""
-    try:
-        shape = np.broadcast_shapes(a.shape[1:], b.shape[1:])
-    except ValueError:
-        raise ClaimError(
-            f"lhs has shape {a.shape[1:]} and rhs {b.shape[1:]}; they do not broadcast."
-        ) from None
+    shape = _joint(a.shape[1:], b.shape[1:])
     both = []
     for x in (a, b):
         x = x.reshape(x.shape[:1] + (1,) * (len(shape) - x.ndim + 1) + x.shape[1:])

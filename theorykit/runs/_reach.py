@@ -14,8 +14,10 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import Any
 
 from theorykit.common.trees import parse
+from theorykit.runs._read import Kept
 
 ROOT = sys.modules[__name__.partition(".")[0]]
 """The package of the toolkit, which knows what its short names stand for."""
@@ -41,6 +43,21 @@ class Code:
         constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
         texts = frozenset(v for v in constants if isinstance(v, str) and _FILE.fullmatch(v))
         return cls(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, texts)
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {"mark": self.mark, "imports": sorted(self.imports), "texts": sorted(self.texts)}
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> "Code":
+        """Return what `facts` wrote.
+
+        **Raises:** `ValueError` for other objects.
+        """
+        try:
+            return cls(facts["mark"], frozenset(facts["imports"]), frozenset(facts["texts"]))
+        except (KeyError, TypeError):
+            raise ValueError("these are not facts about code.") from None
 
     def data(self, folder: Path) -> str:
         """Return a hash of the files that it names, where it is in this folder; "" for none."""
@@ -93,6 +110,8 @@ def reached(names: Iterable[str], package: str, folder: Path) -> dict[str, str]:
 
 _read: dict[tuple, tuple[object, Code]] = {}
 
+KEPT = Kept("read", Path(__file__))
+
 
 def _code(name: str, file: Path) -> Code:
     """Return what a module says; if it is imported, what it said when that was first asked."""
@@ -101,7 +120,9 @@ def _code(name: str, file: Path) -> Code:
     if key not in _read:
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         try:
-            code = Code.of(parse(file.read_bytes()), package)
+            content = file.read_bytes()
+            facts = KEPT.of(content, package, lambda: Code.of(parse(content), package).facts())
+            code = Code.from_facts(facts)
         except (OSError, SyntaxError, ValueError):
             code = Code("unreadable", frozenset())
         _read[key] = (module, code)  # the module is held, so that its id stays its own

@@ -19,6 +19,7 @@ from theorykit.results import Result, Results, Verdict
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
+from theorykit.runs._reach import KEPT
 from theorykit.runs._task import ClaimTask
 from theorykit.runs._threads import AT_A_TIME, Threads
 
@@ -86,6 +87,7 @@ def run_selected(
             run_claims(claims, marks, seed, folder, keep, here, away, on_progress)
         finally:
             remember(results, head, marks)
+            KEPT.save()
     return Results(sorted(results, key=lambda r: r.id))
 
 

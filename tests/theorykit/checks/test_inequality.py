@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax.nn import softmax
 
-from theorykit.checks import ClaimError, inequality
+from theorykit.checks import ClaimError, identity, inequality
 from theorykit.checks.domains import inputs, integers, interval, psd, reals
 from theorykit.results import Evidence, Verdict
 
@@ -35,6 +35,17 @@ def test_sides_of_other_ranks_broadcast_entry_by_entry_whatever_the_batch(trial,
     found = inequality(lhs=lambda x: -rows(x) * 0 - 1, rhs=lower, **options).test(trial)
     assert found.verdict == Verdict.refuted
     assert (found.witness.lhs, found.witness.rhs) == (-1.0, -8.0)
+
+
+@pytest.mark.parametrize("traceable", [True, False])
+@pytest.mark.parametrize("check", [inequality, identity])
+def test_a_row_is_not_compared_with_a_column(trial, check, traceable):
+    options = dict(over=inputs(x=reals(3)), traceable=traceable, cases=3)
+    column = check(lhs=lambda x: x, rhs=lambda x: x[:, None], **options)
+    with pytest.raises(ClaimError, match=r"\(3,\) and rhs \(3, 1\), which broadcast to \(3, 3\)"):
+        column.test(trial)
+    meant = check(lhs=lambda x: x + 0 * x[:, None], rhs=lambda x: x, **options)
+    assert meant.test(trial).verdict == Verdict.holds
 
 
 def test_the_attack_finds_what_samples_do_not(trial):
