@@ -23,6 +23,7 @@ from theorykit.kernels.inputs import computed, widened
 
 SAMPLERS = ("independent", "sobol")
 MAX_SOBOL = 21201  # the largest dimension of scipy's direction numbers
+NEAR = 0.999  # a pivot this near the largest is as good
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
 
 
@@ -52,7 +53,8 @@ def factor(
 
     def column(carry, k):
         f, left = carry
-        pivot = jnp.argmax(left)
+        # The first of the largest: among tokens of equal norm, rounding must not choose.
+        pivot = jnp.argmax(left >= NEAR * jnp.max(left))
         size = left[pivot]
         done = size <= floor  # false for NaN, which goes on
         root = jnp.sqrt(jnp.where(done, 1.0, size))

@@ -53,6 +53,26 @@ def test_a_cut_factor_reports_the_trace_it_leaves_out():
     assert factor(spd(4, 1), 1)[1] < 1e-14
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_does_not_choose_among_tokens_of_equal_norm(seed):
+    """As after a layer norm: the draws of a key are a smooth function of the covariance."""
+    rng = np.random.default_rng(seed)
+    sigma = spd(5, 5)
+    sigma /= np.sqrt(np.outer(np.diag(sigma), np.diag(sigma)))
+    off = 1e-7 * rng.standard_normal((5, 5))
+    moved = factor(sigma + off + off.T)[0]
+    np.testing.assert_allclose(moved, factor(sigma)[0], atol=1e-5)
+
+
+def test_a_nan_is_not_hidden():
+    sigma = spd(3, 3)
+    sigma[1, 2] = sigma[2, 1] = np.nan
+    assert not np.isfinite(factor(sigma)[0]).all()
+    sigma = spd(3, 3)
+    sigma[2, 2] = np.nan
+    assert not np.isfinite(factor(sigma)[0]).all()
+
+
 def law(linear, shape):
     """Covariance of a linear map of standard normals, from its Jacobian."""
     jac = jax.jit(jax.jacobian(linear))(np.zeros(shape))

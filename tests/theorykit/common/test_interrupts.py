@@ -10,6 +10,14 @@ import pytest
 from theorykit.common.interrupts import heard
 
 
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Where tests run in several processes, interrupts are ignored."""
+    as_before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, as_before)
+
+
 def in_a_finaliser():
     class Last:
         def __del__(self):
