@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import sys
 
 import jax
@@ -39,7 +40,7 @@ def command(monkeypatch, capsys, tmp_path):
         code = []
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["theorykit", *map(str, arguments)])
-        monkeypatch.setattr(cli.os, "_exit", code.append)
+        monkeypatch.setattr(os, "_exit", code.append)
         cli.main()
         out, err = capsys.readouterr()
         return code[-1], out, err

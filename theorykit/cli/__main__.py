@@ -1,0 +1,5 @@
+"""`python -m theorykit.cli`."""
+
+from theorykit.cli import main
+
+main()
