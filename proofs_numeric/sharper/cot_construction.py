@@ -76,6 +76,7 @@ def network():
         build=build,
         has=lambda wrong: wrong == 0,
         cases=[2, 5, 8],
+        complete=True,
         control=dict(build=lambda T: build(T, 0.0)),
     )
 

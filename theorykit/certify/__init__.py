@@ -1,7 +1,7 @@
 """Bounds that no rounding can change: JAX functions in ball arithmetic.
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
-of polynomials, `integral` a Gaussian expectation; each answer carries a proven error bound.
+of polynomials, `integral` and `wick` Gaussian expectations; each answer carries a proven error bound.
 Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
 other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 `certify.steps` has what a proof for all values is made of.
@@ -18,9 +18,11 @@ from theorykit.certify._numbers import as_bits, ball, float_above, float_below, 
 from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
 from theorykit.certify._ring import MOST_WORK, Work
+from theorykit.certify._wick import MOST_VALUES, wick
 
 __all__ = [
     "BUDGET",
+    "MOST_VALUES",
     "MOST_WORK",
     "RULES",
     "Balls",
@@ -49,4 +51,5 @@ __all__ = [
     "prove",
     "prove_lipschitz",
     "shown",
+    "wick",
 ]
