@@ -344,7 +344,8 @@ def piecewise_printed():
 def piecewise_repaired():
     """With strict masks below the last, piecewise testable languages have programs.
 
-    All patterns of two and three letters, all strings up to length 8. Control: the pattern as a contiguous substring.
+    All patterns of two and three letters, all strings up to length 8. Control: the pattern as a
+    contiguous substring.
     """
     return construction(
         **all_patterns(True),

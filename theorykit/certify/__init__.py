@@ -1,13 +1,14 @@
 """Bounds that no rounding can change: JAX functions in ball arithmetic.
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
-of polynomials, `integral` and `wick` Gaussian expectations; each answer carries a proven error bound.
+of polynomials, `growth` a rate, `integral` and `wick` Gaussian expectations; each answer carries a proven error bound.
 Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
 other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 `certify.steps` has what a proof for all values is made of.
 """
 
 from theorykit.certify._constants import exact
+from theorykit.certify._degree import Growth, growth
 from theorykit.certify._duals import lipschitz_everywhere
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
@@ -28,6 +29,7 @@ __all__ = [
     "Balls",
     "Everywhere",
     "Field",
+    "Growth",
     "Letter",
     "Machine",
     "NotCertifiable",
@@ -40,6 +42,7 @@ __all__ = [
     "exact",
     "float_above",
     "float_below",
+    "growth",
     "identical",
     "integral",
     "letters",
