@@ -1,7 +1,8 @@
 """Bounds that no rounding can change: JAX functions in ball arithmetic.
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
-of polynomials, `growth` a rate, `integral` and `wick` Gaussian expectations; each answer carries a proven error bound.
+of polynomials, `growth` a rate, `integral` and `wick` Gaussian expectations; each answer carries a
+proven error bound.
 Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
 other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 `certify.steps` has what a proof for all values is made of.

@@ -65,7 +65,7 @@ def wick(
     program = Program.trace(lambda *xs: f(**dict(zip(names, xs, strict=True))), like)
     moments = _Moments(gaussian, Work(20 * MOST_WORK) if work is None else work)
     means = [moments.of(program, pick) for pick in itertools.product(*finite.values())]
-    return sum(means[1:], start=means[0]) / Fraction(len(means))
+    return np.asarray(sum(means[1:], start=means[0]) / Fraction(len(means)), dtype=object)
 
 
 def _variances(name: str, given: Any) -> np.ndarray:

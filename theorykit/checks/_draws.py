@@ -71,7 +71,8 @@ Law = Normal | Uniform
 
 
 def _power(shape: tuple[int, ...]) -> str:
-    return f"^({' x '.join(map(str, shape))})" if shape else ""
+    text = " x ".join(map(str, shape))
+    return f"^({text})" if len(shape) > 1 else f"^{text}" if text else ""
 
 
 def normal(shape: Shape = "", variance: Any = 1) -> Normal:
@@ -147,7 +148,7 @@ def proved_mean(
             {name: law.variances() for name, law in draws.items() if isinstance(law, Normal)},
             {name: law.members() for name, law in draws.items() if isinstance(law, Uniform)},
         )
-        beyond = excess(means)
+        beyond = excess(means).ravel().tolist()
     except Exception as error:
         return unproved(found, error)
     over = ", ".join(f"{name} in {law}" for name, law in draws.items())
@@ -158,7 +159,7 @@ def proved_mean(
         scope=Scope.sizes,
         steps=lines,
     )
-    if not (beyond > 0).any():
+    if max(beyond) <= 0:
         return dataclasses.replace(
             found,
             verdict=Verdict.holds,
@@ -166,7 +167,7 @@ def proved_mean(
             certificate=certificate,
             witness=None,
         )
-    worst = int(np.argmax(beyond))
+    worst = beyond.index(max(beyond))
     mean = means.ravel()[worst]
     note = f"The mean is {mean}, exactly."
     return dataclasses.replace(
@@ -175,5 +176,5 @@ def proved_mean(
         evidence=Evidence.certified,
         note=f"{note} {found.note}",
         certificate=dataclasses.replace(certificate, scope=Scope.point),
-        witness=Witness(f"# {note}", float(mean), float(mean - beyond.ravel()[worst])),
+        witness=Witness(f"# {note}", float(mean), float(mean - beyond[worst])),
     )

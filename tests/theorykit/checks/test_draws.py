@@ -18,7 +18,7 @@ def test_a_polynomial_has_an_exact_mean(trial):
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
     assert found.certificate.scope is Scope.sizes
     assert found.certificate.words() == (
-        "proved at the printed sizes: the mean over x in N(0, 1/3)^(3)"
+        "proved at the printed sizes: the mean over x in N(0, 1/3)^3"
     )
     assert found.certificate.steps == ("the mean is 1",)
     assert found.measured.interval[0] < 1 < found.measured.interval[1]  # and it was sampled
@@ -58,7 +58,7 @@ def test_components_and_uniform_draws(trial):
     found = check.test(trial)
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
     assert check.proof_alone(trial).certificate == found.certificate
-    assert "s in {0, 1, 3}^(2), x in N(0, 2)" in found.certificate.where
+    assert "s in {0, 1, 3}^2, x in N(0, 2)" in found.certificate.where
 
 
 def test_what_is_no_polynomial_stays_sampled_and_says_why(trial):
