@@ -86,6 +86,7 @@ def simple_output():
         build=errors,
         has=lambda worst: worst <= 0.01,
         cases=(2.0, 5.5),
+        complete=True,
         control=dict(has=lambda worst: worst <= 0.0001),
     )
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit import claim
-from theorykit.checks import inequality, lipschitz, on_box
+from theorykit.checks import everywhere, inequality, lipschitz
 from theorykit.checks.domains import inputs, reals
 
 SEARCH = dict(cases=64, starts=24, steps=150)
@@ -79,7 +79,7 @@ def jacobian_norm():
         rhs=lambda S: 2.0,
         over=SCORES,
         **SEARCH,
-        proof=on_box(T=2, S=(-1, 1)),
+        proof=everywhere(),
         control=dict(rhs=lambda S: 0.45),
     )
 
@@ -98,6 +98,7 @@ def jacobian_norm_sharp():
         rhs=lambda S: 0.5,
         over=SCORES,
         **SEARCH,
+        proof=everywhere(),
         control=dict(rhs=lambda S: 0.45),
     )
 

@@ -189,7 +189,7 @@ def table_by_draws():
     return expectation(
         statistic=derivative,
         draws=dict(zeta=normal("4"), p=normal("3")),
-        each=1024,
+        each=64,
         value=value(y),
         batch=16,
         control=dict(value=value(other)),

@@ -27,6 +27,7 @@ from typing import Any
 
 from theorykit.checks._bytecode import ASKED, PLAIN, an, exact_value, loads, names_in, unsafe
 from theorykit.checks._guards import GUARDED_POWER, guarded, unguarded, watching
+from theorykit.common.arguments import shown
 
 _BUILTIN = {
     *PLAIN, tuple, list, set, frozenset, dict, object, type, super, property, bytearray, slice,
@@ -178,7 +179,7 @@ class _Reader:
         if isinstance(value, float | complex):
             raise Rounds(f"{where} is {value!r}, a {type(value).__name__}")
         if type(value) is str:
-            raise Rounds(f"{where} is {value!r}, which can write a float")
+            raise Rounds(f"{where} is {shown(value)}, which can write a float")
         if isinstance(value, types.FunctionType):
             yield from self.function(value, where)
         elif isinstance(value, functools._lru_cache_wrapper):
