@@ -1,4 +1,4 @@
-"""How strong the evidence of a construction is: certified where all was built and nothing rounds."""
+"""How strong the evidence of a construction is: certified where all was built, and exactly."""
 
 from fractions import Fraction
 
