@@ -15,6 +15,9 @@ from flint import fmpq, fmpq_poly
 from theorykit.certify._machine import NotCertifiable
 from theorykit.certify._ring import rational
 
+MOST_DEGREE, MOST_COMPARISONS = 1000, 10_000
+"""Larger polynomials, and more comparisons, as a loop up to n has, are given up."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Growth:
@@ -42,6 +45,8 @@ class Large:
     def __init__(self, num: Any, den: Any, begins: list[int]):
         common = num.gcd(den)
         self.num, self.den, self.begins = num // common, den // common, begins
+        if max(self.num.degree(), self.den.degree()) > MOST_DEGREE:
+            raise NotCertifiable(f"its degree is more than {MOST_DEGREE}.")
 
     def _other(self, value: Any) -> "Large | None":
         if isinstance(value, Large):
@@ -102,6 +107,8 @@ class Large:
         if self.num == 0:
             return 0
         self.begins += [beyond(self.num), beyond(self.den)]
+        if len(self.begins) > MOST_COMPARISONS:
+            raise NotCertifiable("it compares without end, as a loop up to n does.")
         return 1 if leading(self.num) / leading(self.den) > 0 else -1
 
     def __abs__(self) -> "Large":

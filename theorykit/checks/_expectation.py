@@ -244,8 +244,7 @@ def as_fractions(value: Any) -> np.ndarray:
     """Return numbers as the fractions that they are."""
     array = np.asarray(value)
     made = np.empty(array.shape, dtype=object)
-    for where in np.ndindex(array.shape):
-        made[where] = Fraction(array[where] if array.dtype == object else array[where].item())
+    made.reshape(-1)[:] = [Fraction(x) for x in array.ravel().tolist()]
     return made
 
 

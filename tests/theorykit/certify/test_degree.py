@@ -43,9 +43,25 @@ def test_it_begins_late_enough():
     assert growth(lambda n: n - 400).least > 1000  # before, it is far from n
 
 
+def doubled_up_to(n):
+    k = 1
+    while k < n:
+        k *= 2
+    return k
+
+
+def multiplied(n):
+    made = 1
+    for _ in range(10**6):
+        made *= n
+    return made
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        doubled_up_to,
+        multiplied,
         lambda n: n**0.5,
         lambda n: 2**n,
         lambda n: math.log(n),
