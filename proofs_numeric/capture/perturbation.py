@@ -133,7 +133,7 @@ def repaired_row_covariance():
         lhs=rows_of_a_draw,
         rhs=lambda F: law(F @ F.T),
         over=inputs(F=reals("2*T r"), T=(2, 3), r=(1, 4)),
-        proof=everywhere(T=2),
+        proof=everywhere(),
         control=dict(rhs=lambda F: row_covariance(F @ F.T, 0, 1)),
     )
 

@@ -441,7 +441,7 @@ def joint_factor():
         lhs=law,
         rhs=eq7,
         over=inputs(F=reals("P T r"), P=(3,), T=(2,), r=(1, 2, 6)),
-        proof=everywhere(r=(1, 2)),
+        proof=everywhere(),
         control=dict(lhs=lambda F, P, T: alone(P) * law(F, P, T)),
     )
 

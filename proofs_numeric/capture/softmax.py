@@ -45,7 +45,7 @@ def first_derivative():
         rhs=lambda S: 2 * weight(S),
         over=FEW,
         **SEARCH,
-        proof=everywhere(T=(2, 3, 4)),
+        proof=everywhere(),
         control=dict(rhs=lambda S: 1.9 * weight(S)),
     )
 
@@ -85,6 +85,7 @@ def first_derivative_exact():
         rhs=lambda S: 2 * weight(S) * (1 - weight(S)),
         over=LOGITS,
         tol=1e-7,
+        proof=everywhere(),
         control=dict(rhs=lambda S: 2 * weight(S)),
     )
 

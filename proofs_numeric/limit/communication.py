@@ -122,6 +122,7 @@ def activations():
         build=build,
         has=lambda found: found[2] and found[0] >= found[1],
         cases=[8, 16, 32],
+        complete=True,
         control=dict(has=lambda found: found[0] > found[1]),
     )
 
@@ -256,7 +257,9 @@ def thresholds_run():
         return N, len(chosen), min(gaps)
 
     apart = lambda power: lambda found: found[1] >= 2 and found[2] * found[0] ** power >= 1
-    return construction(build=build, has=apart(4), cases=[32, 48], control=dict(has=apart(1)))
+    return construction(
+        build=build, has=apart(4), cases=[32, 48], complete=True, control=dict(has=apart(1))
+    )
 
 
 @claim(

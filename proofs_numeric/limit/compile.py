@@ -99,6 +99,7 @@ def operations():
         has=lambda built: not built[0],
         telling=lambda built: built[1],
         cases=list(OPERATIONS),
+        complete=True,
         control=dict(build=lambda name: build(name, exchanged)),
     )
 

@@ -179,5 +179,6 @@ def one_layer():
         build=verdicts,
         has=bool,
         cases=[0.0, 0.25, 0.5, 1.0, 1.75],
+        complete=True,
         control=dict(build=lambda alpha: verdicts(alpha, 0.5)),
     )

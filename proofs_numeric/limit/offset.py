@@ -97,8 +97,15 @@ def by_halves(n, exchanged, marked=False):
     )
 
 
+short = lambda n: range(2, n // 2 + 1)
+"""The lengths up to n / 2, `$` included."""
+
+
 def largest_error(n, lengths, exchanged, marked=False):
-    """Return how far outputs are from eq. (10), where it is defined, over strings and offsets."""
+    """Return how far outputs are from eq. (10), where it is defined, over strings and offsets.
+
+    All strings up to eight symbols, and every so many of the longer ones.
+    """
     t, worst = by_halves(n, exchanged, marked), 0.0
     for length in lengths:
         strings = words("ab", length - 1)
@@ -148,11 +155,12 @@ def offset_repaired():
 
     Control: right at n.
     """
-    build = lambda n: [largest_error(n, (size,), True) for size in (n // 2, n)]
+    build = lambda n: [largest_error(n, sizes, True) for sizes in (short(n), (n,))]
     return construction(
         build=build,
         has=lambda errors: errors[0] < 0.25 < errors[1],
         cases=[10, 12, 14],
+        complete=True,
         control=dict(has=lambda errors: errors[1] < 0.25),
     )
 
@@ -213,7 +221,7 @@ def bounded_repaired():
 
     def build(n, marked=True):
         errors = (
-            [largest_error(n, (size,), True, marked) for size in (n // 2, n)] if n == 12 else []
+            [largest_error(n, sizes, True, marked) for sizes in (short(n), (n,))] if n == 12 else []
         )
         return *growth(marked)(n), errors
 
@@ -222,5 +230,6 @@ def bounded_repaired():
         build=build,
         has={"R is bounded": stays, "local": near, "right to n / 2": halves},
         cases=[12, 16, 32],
+        complete=True,
         control=dict(build=lambda n: build(n, False)),
     )

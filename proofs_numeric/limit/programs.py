@@ -305,7 +305,7 @@ def piecewise(letters, strict):
     return "\n".join(lines)
 
 
-PATTERNS = ["ab", "ba", "aa", "aba", "abb", "bbb", "abab"]
+PATTERNS = ["".join(w) for n in (2, 3) for w in itertools.product("ab", repeat=n)]
 
 
 def all_patterns(strict, right=subsequence):
@@ -344,10 +344,13 @@ def piecewise_printed():
 def piecewise_repaired():
     """With strict masks below the last, piecewise testable languages have programs.
 
-    Control: the pattern as a contiguous substring.
+    All patterns of two and three letters, all strings up to length 8. Control: the pattern as a
+    contiguous substring.
     """
     return construction(
-        **all_patterns(True), control=all_patterns(True, lambda letters: lambda w: letters in w)
+        **all_patterns(True),
+        complete=True,
+        control=all_patterns(True, lambda letters: lambda w: letters in w),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax import random
 
 from theorykit import claim
-from theorykit.checks import construction, exhaustive, expectation, inequality
+from theorykit.checks import construction, exhaustive, expectation, inequality, normal
 from theorykit.checks.domains import inputs, reals
 from theorykit.proofs_numeric.limit._drawn import drawn, each_head
 from theorykit.subjects import limit
@@ -213,18 +213,10 @@ def period_repaired():
 # Proposition 54 and Lemma 56 ---------------------------------------------------------------------
 
 
-def squared_products(d):
-    """Return the statistic: mean |p_i^T A p_j|^2 for i != j and for i = j."""
-
-    def statistic(key):
-        keys = random.split(key, 2)
-        p = random.normal(keys[0], (64, d)) / math.sqrt(d)
-        A = random.normal(keys[1], (64, d, d)) / math.sqrt(d)
-        q = jnp.roll(p, 1, 0)
-        form = lambda u, v: jnp.einsum("nu,nuv,nv->n", u, A, v) ** 2
-        return jnp.stack([form(p, q).mean(), form(p, p).mean()])
-
-    return statistic
+def squared_products(A, p):
+    """Return |p_i^T A p_j|^2 for i != j and for i = j."""
+    form = p @ A @ p.T
+    return jnp.stack([form[0, 1] ** 2, form[0, 0] ** 2])
 
 
 @claim(
@@ -238,11 +230,13 @@ def initialisation():
 
     The proof's sum for i = j is 3 d + d^2 - d over d^3. Control: 3 / d for i = j.
     """
+    share = Fraction(1, 8)
     return expectation(
-        statistic=squared_products(8),
-        value=np.array([1 / 8, 10 / 64]),
-        replicates=64,
-        control=dict(value=np.array([1 / 8, 3 / 8])),
+        statistic=squared_products,
+        draws=dict(A=normal("8 8", variance=share), p=normal("2 8", variance=share)),
+        each=64,
+        value=[share, Fraction(10, 64)],
+        control=dict(value=[share, 3 * share]),
     )
 
 

@@ -59,6 +59,7 @@ def simple_attention():
         build=states,
         has=has(share),
         cases=range(1, 7),
+        complete=True,
         control=dict(has=has(lambda x: Fraction(x.count("0"), x.count("0") + x.count("1")))),
     )
 
@@ -85,6 +86,7 @@ def simple_output():
         build=errors,
         has=lambda worst: worst <= 0.01,
         cases=(2.0, 5.5),
+        complete=True,
         control=dict(has=lambda worst: worst <= 0.0001),
     )
 
@@ -212,7 +214,9 @@ def modp_output():
         return equal
 
     cases = [(p, k, n) for p in (2, 3, 4) for k in range(p) for n in range(1, 8)]
-    return construction(build=outputs, has=has(0), cases=cases, control=dict(has=has(1)))
+    return construction(
+        build=outputs, has=has(0), cases=cases, complete=True, control=dict(has=has(1))
+    )
 
 
 @claim(
@@ -228,5 +232,6 @@ def modp_norm():
         build=lambda p: (p, limit.mod_p_task(p)),
         has={"period": period, "norm": norms(1 + 2**0.5 + 1e-12)},
         cases=range(2, 17),
+        complete=True,
         control=dict(has={"period": period, "norm": norms(2)}),
     )

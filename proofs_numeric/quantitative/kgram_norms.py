@@ -125,7 +125,12 @@ def norms():
         )
 
     make = lambda phi: lambda k: (k, limit.kgram(2, k, 3.0, phi))
-    return construction(**properties(make(2.0)), cases=range(2, 6), control=properties(make(1.5)))
+    return construction(
+        **properties(make(2.0)),
+        cases=range(2, 6),
+        complete=True,
+        control=properties(make(1.5)),
+    )
 
 
 @claim(

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import construction, exhaustive, expectation, rate
+from theorykit.checks import construction, exhaustive, expectation, normal, rate
 from theorykit.subjects import boolean
 from theorykit.subjects.boolean import lookup, thresholds
 
@@ -297,15 +297,12 @@ def projected():
     effect, the limit of large r.
     """
     n, r = 6, 4
-    W = jnp.asarray(np.tril(np.ones((n, n))))
-
-    def statistic(key):
-        J = jax.random.normal(key, (512, r, n)) / np.sqrt(r)
-        return jnp.mean(jnp.sum((J @ W @ jnp.swapaxes(J, 1, 2)) ** 2, (1, 2)))
-
-    norm, trace, square = (float(v) for v in (jnp.sum(W**2), jnp.trace(W), jnp.trace(W @ W)))
+    W = np.tril(np.ones((n, n)))
+    norm, trace, square = (Fraction(v) for v in (np.sum(W**2), np.trace(W), np.trace(W @ W)))
     return expectation(
-        statistic=statistic,
+        statistic=lambda J: jnp.sum((J @ W @ J.T) ** 2),
+        draws=dict(J=normal(f"{r} {n}", variance=Fraction(1, r))),
+        each=512,
         value=norm + (trace**2 + square) / r,
         replicates=64,
         control=dict(value=norm),

@@ -76,6 +76,7 @@ def network():
         build=build,
         has=lambda wrong: wrong == 0,
         cases=[2, 5, 8],
+        complete=True,
         control=dict(build=lambda T: build(T, 0.0)),
     )
 
@@ -120,18 +121,18 @@ def norm_repaired():
     """Other scores are better by at most one l^2, so the norm is linear in T.
 
     Row by row: the least norm of w_t - w_u >= l is l^2 (1 - 1/T), at w_t = l (1 - 1/T) and -l / T
-    elsewhere. Control: T l^2.
+    elsewhere. All such W are W_tu = W_tt - l - s_tu with l and s_tu squares. Control: l^2 a row.
     """
 
-    def margin(W):
-        others = jnp.where(jnp.eye(W.shape[0], dtype=bool), -jnp.inf, W).max(1)
-        return jnp.maximum((jnp.diag(W) - others).min(), 0.0)
+    def scores(d, s, m):
+        others = d[:, None] - m**2 - s**2
+        return dict(W=jnp.where(jnp.eye(len(d), dtype=bool), d[:, None], others), l=m**2)
 
-    bound = lambda k: lambda W: (W.shape[0] - k) * margin(W) ** 2
+    bound = lambda k: lambda W, l: (len(W) - k) * l**2
     return inequality(
         lhs=bound(1),
-        rhs=lambda W: (W**2).sum(),
-        over=inputs(W=reals("T T"), T=(2, 3, 5)),
+        rhs=lambda W: len(W) * (W**2).sum(1),
+        over=inputs(d=reals("T"), s=reals("T T"), m=reals(), T=(2, 3, 5)).map(scores),
         cases=64,
         starts=24,
         steps=200,

@@ -117,17 +117,18 @@ def weight():
 def sigma():
     """The optimum over sigma of the truncated bound; it falls with n to the power -1/3.
 
-    N = C |theta| / sqrt(n). Control: 1.01 times as much.
+    H = h^3 and C |theta| / sqrt(n) = k^3, so that sigma = k / h is the optimum. Control: 1.01 times
+    as much.
     """
-    value = lambda H, N, sigma: sigma**2 / 2 * H + N / sigma
-    best = lambda H, N: 1.5 * jnp.cbrt(H * N**2)
-    at_best = lambda H, N: value(H, N, jnp.cbrt(N / H))
+    value = lambda h, k, sigma: sigma**2 / 2 * h**3 + k**3 / sigma
+    best = lambda h, k: 3 * h * k**2 / 2
+    at_best = lambda h, k: value(h, k, k / h)
     return inequality(
-        lhs=lambda H, N: [best(H, N), at_best(H, N)],
-        rhs=lambda H, N, sigma: [value(H, N, sigma), best(H, N)],
-        over=inputs(H=positive(), N=positive(), sigma=positive()),
+        lhs=lambda h, k: [best(h, k), at_best(h, k)],
+        rhs=lambda h, k, sigma: [value(h, k, sigma), best(h, k)],
+        over=inputs(h=positive(), k=positive(), sigma=positive()),
         starts=16,
-        control=dict(lhs=lambda H, N: [1.01 * best(H, N), at_best(H, N)]),
+        control=dict(lhs=lambda h, k: [1.01 * best(h, k), at_best(h, k)]),
     )
 
 

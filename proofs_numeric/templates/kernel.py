@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import construction, everywhere, expectation, identity, rate
+from theorykit.checks import construction, everywhere, expectation, identity, normal, rate
 from theorykit.checks.domains import inputs, reals
 from theorykit.kernels import (
     InfiniteTransformer,
@@ -165,24 +165,25 @@ def kernel_factor():
 def score_covariance():
     """The scores of a head at the last token have this covariance, at d = 4,096.
 
-    The mean over W_K and W_Q is exact: Z(X) Z(Y)' times its own last entry, over d^2.
-    Control: gamma^2 I alone times 1 + gamma^2.
+    The mean over W_K and W_Q is exact: Z(X) Z(Y)' times its own last entry, over d^2. Of the d^2
+    pairs of coordinates, all alike and independent, d are of one coordinate with itself: so two
+    coordinates have the mean. Control: gamma^2 I alone times 1 + gamma^2.
     """
     same = (X[1][:, None] == Y[1][None, :]).astype(float)
     d = 4096
 
-    def covariance(key):
-        for_E, for_P = jax.random.split(key)
-        E, P = jax.random.normal(for_E, (5, d)), jax.random.normal(for_P, (3, d))
-        inner = (E[X[1]] + GAMMA * P) @ (E[Y[1]] + GAMMA * P).T / d
-        return inner * inner[-1, -1]
+    def covariance(E, P):
+        x, y = E[X[1]] + GAMMA * P, E[Y[1]] + GAMMA * P
+        last = x[-1] * y[-1]
+        return (x * last / d) @ y.T / 2 + (x * last[::-1] * (1 - 1 / d)) @ y.T / 2
 
     place = GAMMA**2 * np.eye(3)
     return expectation(
         statistic=covariance,
+        draws=dict(E=normal("5 2"), P=normal("3 2")),
+        each=4096,
         value=(1 + GAMMA**2) * (same + place),
-        replicates=32,
-        within=3 / d,
+        within=5 / d,
         control=dict(value=same + (1 + GAMMA**2) * place),
     )
 

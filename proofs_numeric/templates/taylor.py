@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import exhaustive, expectation
+from theorykit.checks import exhaustive, expectation, normal
 from theorykit.kernels import template_derivative, template_expansion
 from theorykit.kernels.template_derivatives import monomial
 from theorykit.proofs_numeric.templates._powers import power_of
@@ -179,18 +179,18 @@ def table_by_draws():
     At (2, 2), strings of three tokens. Control: those of a pair with other repetitions.
     """
     x, y, other = np.array([0, 1, 0]), np.array([0, 2, 2]), np.array([2, 0, 2])
-    value = lambda y: float(template_derivative(x.tolist(), y.tolist(), 2, 2))
+    value = lambda y: Fraction(template_derivative(x.tolist(), y.tolist(), 2, 2))
 
-    def derivative(key):
-        zeta, p = jnp.split(jax.random.normal(key, (7,)), [4])
+    def derivative(zeta, p):
         f = lambda beta, gamma: softmax_features(x, y, beta, gamma, zeta, p)
         twice = lambda f, i: jax.jacfwd(jax.jacfwd(f, i), i)
         return twice(twice(f, 0), 1)(0.0, 0.0)
 
     return expectation(
-        statistic=lambda key: jax.vmap(derivative)(jax.random.split(key, 1024)).mean(0),
+        statistic=derivative,
+        draws=dict(zeta=normal("4"), p=normal("3")),
+        each=64,
         value=value(y),
-        replicates=64,
         batch=16,
         control=dict(value=value(other)),
     )

@@ -21,10 +21,12 @@ EXAMPLES = {
         identity=value(lambda x: ((x + 1) ** 2, 1 + 2 * x + x * x)),
         inequality=value(lambda x: (x * x, x + 1)), box=value(dict(x=(0, 1))),
         shapes=value(dict(x=())), like=value((0.5,)), constant=value(1.0),
-        bound=value(1.0),
+        bound=value(1.0), variances=value(dict(x=1.0)),
         **{"budget=": value(20), "growth=": value((1.0, 1.0)), "bits=": value(64),
            **{f"{name}()": dict(f=value(lambda x: jnp.tanh(x)))
-              for name in ("prove_lipschitz", "lipschitz_everywhere")}},
+              for name in ("prove_lipschitz", "lipschitz_everywhere")},
+           "growth()": dict(f=value(lambda n: n + 1)), "values=": value(dict(s=(0.0, 1.0))),
+           "wick()": dict(f=value(lambda x, s=0: x**2 + s))},
     ),
     "checks": dict(
         value=value(1.0), build=value(lambda n: n), has=value(lambda n: n > 0),
@@ -37,6 +39,7 @@ EXAMPLES = {
            "expectation()": dict(control=value(dict(value=1.0)), value=value(0.0)),
            "experiment()": dict(control=lambda: checks.alternative(2.0), at_most=value(1.0)),
            "identity()": dict(cases=value(64), proof=checks.everywhere),
+           "uniform()": dict(values=value((0, 1))),
            "inequality()": dict(cases=value(64)),
            "lipschitz()": dict(f=value(lambda x: jnp.tanh(x)), constant=value(1.0), cases=value(8),
                                over=over,

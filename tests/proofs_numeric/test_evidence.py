@@ -70,6 +70,13 @@ def test_what_holds_has_a_resolution_that_says_something(results):
     assert not [r.id for r in held if r.outcome.resolution.poor and not r.proved]
 
 
+def test_what_is_sampled_or_searched_says_why_it_is_not_proved(results):
+    held = [r for r in results.values() if r.verdict == Verdict.holds]
+    open_ = [r for r in held if r.outcome.evidence in (Evidence.sampled, Evidence.searched)]
+    assert open_
+    assert not [r.id for r in open_ if not r.outcome.unproved]
+
+
 @pytest.mark.parametrize("id", REFUTED)
 def test_refutations_are_certified(id, results):
     outcome = results[id].outcome

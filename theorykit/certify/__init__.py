@@ -1,13 +1,15 @@
 """Bounds that no rounding can change: JAX functions in ball arithmetic.
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
-of polynomials, `integral` a Gaussian expectation; each answer carries a proven error bound.
+of polynomials, `growth` a rate, `integral` and `wick` Gaussian expectations; each answer carries a
+proven error bound.
 Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
 other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
 `certify.steps` has what a proof for all values is made of.
 """
 
 from theorykit.certify._constants import exact
+from theorykit.certify._degree import Growth, growth
 from theorykit.certify._duals import lipschitz_everywhere
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
@@ -18,14 +20,17 @@ from theorykit.certify._numbers import as_bits, ball, float_above, float_below, 
 from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
 from theorykit.certify._ring import MOST_WORK, Work
+from theorykit.certify._wick import MOST_VALUES, wick
 
 __all__ = [
     "BUDGET",
+    "MOST_VALUES",
     "MOST_WORK",
     "RULES",
     "Balls",
     "Everywhere",
     "Field",
+    "Growth",
     "Letter",
     "Machine",
     "NotCertifiable",
@@ -38,6 +43,7 @@ __all__ = [
     "exact",
     "float_above",
     "float_below",
+    "growth",
     "identical",
     "integral",
     "letters",
@@ -49,4 +55,5 @@ __all__ = [
     "prove",
     "prove_lipschitz",
     "shown",
+    "wick",
 ]

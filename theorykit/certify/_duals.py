@@ -330,6 +330,9 @@ def _norm_sides(
         gram = [[total(list(a * b)) for b in small] for a in small]
         square = np.array(gram, dtype=object).reshape(len(small), len(small))
         return [_eigenvalues(square)[-1]], [constant(ring, limit * limit)]
+    elif target == 1:  # each |x_j| <= |x|, so no value exceeds the sum of all entries
+        entries = [compare.absolute(x) for x in matrix.flat]
+        return [total(entries)], [constant(ring, limit)]
     else:
         raise NotCertifiable("between these norms there is no rule.")
     power = 2 if sizes and sizes[0][1] else 1

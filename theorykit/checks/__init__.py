@@ -5,6 +5,8 @@ from theorykit.checks._base import ClaimError as ClaimError
 from theorykit.checks._base import Trial as Trial
 from theorykit.checks._certificates import on_box as on_box
 from theorykit.checks._construction import Construction as construction
+from theorykit.checks._draws import normal as normal
+from theorykit.checks._draws import uniform as uniform
 from theorykit.checks._everywhere import everywhere as everywhere
 from theorykit.checks._everywhere import lettered as lettered
 from theorykit.checks._exhaustive import Exhaustive as exhaustive
@@ -30,6 +32,8 @@ __all__ = [
     "inequality",
     "lettered",
     "lipschitz",
+    "normal",
     "on_box",
     "rate",
+    "uniform",
 ]

@@ -6,7 +6,8 @@ from typing import Any
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import unsteady
-from theorykit.checks._exhaustive import refuse_blind, resolved
+from theorykit.checks._exactness import Exactness
+from theorykit.checks._exhaustive import certified, refuse_blind, resolved
 from theorykit.common.arguments import flag, shown
 from theorykit.results import Evidence, Outcome, Resolution, Verdict, Witness, of_members
 
@@ -25,10 +26,14 @@ class Construction(Check):
     - `build`: returns the object; takes a case if there are `cases`.
     - `has`: its property, a function to a truth value, or several with names: the first that
       fails is named.
-    - `cases`: what to build it for, from small to large; `complete`: whether these are all
-      (the evidence is then `exhaustive`). Without cases there is one object, and it is complete.
+    - `cases`: what to build it for, from small to large; `complete`: whether these are all that
+      the statement has at the printed sizes, none of them drawn (the evidence is then
+      `exhaustive`). Without cases there is one object, and it is complete.
     - `telling`: says of what is built whether it could tell the statement from a false one, as for
       `exhaustive`.
+
+    Where every case was looked at, and `build` and `has` work with integers, fractions and text
+    only, no float is involved and the evidence is `certified`. Otherwise the outcome says why not.
     """
 
     build: Callable[..., Any]
@@ -65,8 +70,26 @@ class Construction(Check):
             raise ClaimError("there is no case to build for, so nothing was checked.")
         if trial.is_control:
             return self._neighbour(cases, properties)
+        named = {f"property {name}".rstrip(): has for name, has in properties.items()}
+        exactness = Exactness(construction=self.build, **named)
+        with exactness.running():
+            found = self._walk(cases, properties, grade, exactness, trial)
+        if found.verdict is Verdict.holds and not everything:
+            sample = "what is built is a sample of what the statement is about"
+            return dataclasses.replace(found, unproved=f"Not certified: {sample}.")
+        return certified(found, exactness.reason, "Everything that was built was checked")
+
+    def _walk(
+        self,
+        cases: Sequence[Any],
+        properties: Mapping[str, Property],
+        grade: Evidence,
+        exactness: Exactness,
+        trial: Trial,
+    ) -> Outcome:
         telling = 0
         for number, case in enumerate(cases, 1):
+            exactness.member(case, number, "case")
             built = self._built(case)
             telling += self.telling is not None and bool(self.telling(built))
             for name, holds in properties.items():
@@ -84,6 +107,10 @@ class Construction(Check):
         told = None if self.telling is None else telling
         resolution = of_members(0, 0, told, len(cases))
         return Outcome(Verdict.holds, grade, len(cases), resolution=resolution)
+
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Build everything again."""
+        return self.test(trial)
 
     def resolution(self, found: Outcome, fallen: Outcome) -> Resolution | None:
         """Return for how many cases the false neighbour falls, and how many could have told."""

@@ -27,6 +27,7 @@ from typing import Any
 
 from theorykit.checks._bytecode import ASKED, PLAIN, an, exact_value, loads, names_in, unsafe
 from theorykit.checks._guards import GUARDED_POWER, guarded, unguarded, watching
+from theorykit.common.arguments import shown
 
 _BUILTIN = {
     *PLAIN, tuple, list, set, frozenset, dict, object, type, super, property, bytearray, slice,
@@ -83,22 +84,26 @@ class Rounds(Exception):
 class Exactness:
     """Whether all that a predicate does is exact, as far as it has been read and run.
 
+    **Arguments:** `predicates`, by what they are called in a sentence; the package of the first is
+    the claim's own.
+
     **Fields:** `reason`: what makes it inexact, with its file and line; "" as long as nothing does.
     """
 
-    def __init__(self, predicate: Callable[..., Any]) -> None:
+    def __init__(self, **predicates: Callable[..., Any]) -> None:
         self.reason = ""
-        self._reader = _Reader(_home(predicate))
-        self._try(lambda: self._reader.read(predicate, "the predicate"))
+        self._reader = _Reader(_home(next(iter(predicates.values()))))
+        for name, predicate in predicates.items():
+            self._try(functools.partial(self._reader.read, predicate, f"the {name}"))
 
-    def member(self, member: Any, number: int) -> None:
+    def member(self, member: Any, number: int, called: str = "member") -> None:
         """Look at a member before the predicate is run at it."""
-        if not self.reason and type(member) is not int:
-            self._try(lambda: self._member(member, number))
+        if type(member) is not int:
+            self._try(lambda: self._member(member, f"{called} number {number}"))
 
-    def _member(self, member: Any, number: int) -> None:
+    def _member(self, member: Any, where: str) -> None:
         if not exact_value(member):
-            self._reader.read(member, f"member number {number}")
+            self._reader.read(member, where)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -112,6 +117,8 @@ class Exactness:
             self.reason = seen[0]
 
     def _try(self, read: Callable[[], None]) -> None:
+        if self.reason:
+            return
         try:
             read()
         except Rounds as found:
@@ -172,7 +179,7 @@ class _Reader:
         if isinstance(value, float | complex):
             raise Rounds(f"{where} is {value!r}, a {type(value).__name__}")
         if type(value) is str:
-            raise Rounds(f"{where} is {value!r}, which can write a float")
+            raise Rounds(f"{where} is {shown(value)}, which can write a float")
         if isinstance(value, types.FunctionType):
             yield from self.function(value, where)
         elif isinstance(value, functools._lru_cache_wrapper):

@@ -74,10 +74,11 @@ class Exhaustive(Check):
             )
         if trial.is_control:
             return self._neighbour(members)
-        exactness = Exactness(self.predicate)
+        exactness = Exactness(predicate=self.predicate)
         with exactness.running():
             found = self._walk(members, total, exactness, trial)
-        return self._graded(found, exactness.reason)
+        scope = Scope.whole if self.whole else Scope.sizes
+        return certified(found, exactness.reason, "Every member was checked", "member", scope)
 
     def _walk(
         self, members: Iterable[Any], total: int | None, exactness: Exactness, trial: Trial
@@ -123,17 +124,6 @@ class Exhaustive(Check):
             raise ClaimError(f"the predicate returned None, not a truth value, at {member!r}.")
         return bool(answer)
 
-    def _graded(self, found: Outcome, rounds: str) -> Outcome:
-        """Return the outcome graded `certified` if nothing in it rounds."""
-        if rounds:
-            return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
-        how = "Every member was checked, in integers and fractions only."
-        scope = Scope.whole if self.whole else Scope.sizes
-        if found.verdict == Verdict.refuted:
-            how, scope = "The member fails in integers and fractions only.", Scope.point
-        certificate = Certificate(how=how, where=f"{found.cases} members", scope=scope)
-        return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)
-
     def proof_alone(self, trial: Trial) -> Outcome | None:
         """Walk the universe again."""
         return self.test(trial)
@@ -142,6 +132,24 @@ class Exhaustive(Check):
         """Return how large the universe is, where that is known."""
         size = f"{len(self.universe)} members" if isinstance(self.universe, Sized) else "universe"
         return f"exhaustive: every member of a finite universe ({size})"
+
+
+def certified(
+    found: Outcome, rounds: str, how: str, one: str = "case", scope: Scope = Scope.sizes
+) -> Outcome:
+    """Return what was found by looking at all, graded `certified` if nothing in it rounds.
+
+    **Arguments:** `rounds`: what does, "" if nothing; `how` it was checked, and at how many of
+    what.
+    """
+    if rounds:
+        return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
+    how = f"{how}, in integers and fractions only."
+    if found.verdict is Verdict.refuted:
+        how, scope = f"The {one} fails in integers and fractions only.", Scope.point
+    where = f"{found.cases} {one}{'s' * (found.cases != 1)}"
+    certificate = Certificate(how=how, where=where, scope=scope)
+    return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)
 
 
 def ignores_its_argument(function: Any) -> bool:

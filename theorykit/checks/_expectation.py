@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from jaxtyping import Float
 
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
+from theorykit.checks._draws import Drawn, Law, as_draws, proved_mean
 from theorykit.common.arguments import at_least_0, between, flag, reals, size
 from theorykit.results import (
     Evidence,
@@ -66,14 +68,21 @@ class Expectation(Check):
 
     **Arguments:**
 
-    - `statistic`: from a JAX key to a number or array; traced and vmapped if `vectorize`.
-    - `value`, `at_most`, `at_least`: exactly one of them, broadcast against the statistic.
+    - `statistic`: from a JAX key, or from the `draws` that it names, to a number or array; traced
+      and vmapped if `vectorize`.
+    - `draws`: the law of each argument of the statistic, as in `dict(x=normal("3"))`. The mean of a
+      polynomial of them is also computed exactly, and is then the verdict.
+    - `each`: of so many draws a replicate is the mean.
+    - `value`, `at_most`, `at_least`: exactly one of them, broadcast against the statistic; a
+      fraction is exact.
     - `replicates`: how many independent values; `batch`: how many at once.
     - `error`: the probability of refuting a true claim.
     - `within`: a bias that the claim allows (an absolute distance from the value or bound).
     """
 
-    statistic: Callable[[jax.Array], Any]
+    statistic: Callable[..., Any]
+    draws: Mapping[str, Law] | None = None
+    each: int = 1
     value: Any = None
     at_most: Any = None
     at_least: Any = None
@@ -88,6 +97,7 @@ class Expectation(Check):
     functions = ("statistic",)
     alternatives = ("value", "at_most", "at_least")
     asked = (
+        ("each", size),
         ("replicates", partial(size, least=2)),
         ("error", between),
         ("within", at_least_0),
@@ -98,13 +108,40 @@ class Expectation(Check):
     def __post_init__(self) -> None:
         super().__post_init__()
         kind = self.chosen()
-        reals(kind, getattr(self, kind))
+        reals(kind, as_floats(getattr(self, kind)))
+        if as_draws(self.draws) is None and self.each != 1:
+            raise ClaimError("a replicate averages over each of its draws, but it has none.")
 
     def test(self, trial: Trial) -> Outcome:
-        """Draw the replicates and compare the component that is farthest off."""
+        """Draw the replicates and compare the component that is farthest off; then compute it."""
+        found = self._sampled(trial)
+        return found if trial.is_control else self._proved(found)
+
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Compute the mean, without a draw."""
+        found = self._proved(Outcome(Verdict.holds, self.evidence))
+        return found if found.evidence is Evidence.certified else None
+
+    def _proved(self, found: Outcome) -> Outcome:
+        return proved_mean(found, self.statistic, self.draws, self._excess)
+
+    def _excess(self, means: np.ndarray) -> np.ndarray:
+        """Return by how much means, in fractions, violate the claim."""
+        kind = self.chosen()
+        target = np.broadcast_to(as_fractions(getattr(self, kind)), means.shape)
+        away = {
+            "value": np.abs(means - target),
+            "at_most": means - target,
+            "at_least": target - means,
+        }[kind]
+        return np.asarray(away - Fraction(self.within), dtype=object)
+
+    def _sampled(self, trial: Trial) -> Outcome:
         from scipy.special import stdtrit
 
-        values = replicate(self.statistic, trial, self.replicates, self.vectorize, self.batch)
+        drawn = self.draws and Drawn(self.statistic, tuple(self.draws.items()), self.each)
+        measure = drawn or self.statistic
+        values = replicate(measure, trial, self.replicates, self.vectorize, self.batch)
         shape, flat = values.shape[1:], values.reshape(len(values), -1)
         bad = ~np.isfinite(flat).all(axis=1)
         if bad.any():
@@ -196,10 +233,26 @@ class Expectation(Check):
 
     def describe(self) -> str:
         """Return the number of replicates and the error probability."""
+        each = f" of {self.each} draws" if self.each > 1 else ""
         return (
-            f"expectation: {self.replicates} independent replicates, "
+            f"expectation: {self.replicates} independent replicates{each}, "
             f"false alarm with probability at most {self.error:g}"
         )
+
+
+def as_fractions(value: Any) -> np.ndarray:
+    """Return numbers as the fractions that they are."""
+    array = np.asarray(value)
+    made = np.empty(array.shape, dtype=object)
+    made.reshape(-1)[:] = [Fraction(x) for x in array.ravel().tolist()]
+    return made
+
+
+def as_floats(value: Any) -> Any:
+    """Return fractions as floats, and anything else as it is."""
+    array = np.asarray(value) if isinstance(value, Fraction | list | tuple | np.ndarray) else None
+    fractions = array is not None and all(isinstance(x, Fraction | int | float) for x in array.flat)
+    return array.astype(float) if array is not None and fractions else value
 
 
 def replicate(

@@ -5,12 +5,15 @@ import inspect
 import itertools
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from theorykit.certify import Growth, NotCertifiable, growth
 from theorykit.checks._base import Check, ClaimError, Trial
+from theorykit.checks._certificates import unproved
 from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
 from theorykit.checks._targets import (
@@ -23,12 +26,14 @@ from theorykit.checks._targets import (
 from theorykit.common import exponents
 from theorykit.common.arguments import at_least_0, flag, positive, real, shown, size
 from theorykit.results import (
+    Certificate,
     Evidence,
     Figure,
     Fit,
     Measurement,
     Number,
     Outcome,
+    Scope,
     Verdict,
     Witness,
     of_exponent,
@@ -76,6 +81,10 @@ class Rate(Check):
     and what is in doubt is not noise but curvature, so the interval spans the slopes between
     neighbouring sizes. The claim holds if the interval lies in the
     predicted band, is refuted if the two are disjoint, and is inconclusive otherwise.
+
+    A deterministic measure that is a rational function of n is also run on n itself: its exponent
+    is the degree of the numerator less that of the denominator, and if the prediction, without
+    the tolerance, has that exponent, the claim is proved.
 
     **Arguments:**
 
@@ -150,7 +159,54 @@ class Rate(Check):
             slope, low, high = exponents.replicated(self.at, values)
         else:
             slope, low, high = exponents.exact(self.at, values[0])
-        return self._judged(slope, (low, high), values)
+        found = self._judged(slope, (low, high), values)
+        held = found.verdict is Verdict.holds and not trial.is_control
+        return self._proved(found, values[0]) if held else found
+
+    def _proved(self, found: Outcome, values: Float[np.ndarray, " sizes"]) -> Outcome:
+        """Return what was fitted, made certain by the degree where the measure has one."""
+        if self._keyed():
+            return dataclasses.replace(found, unproved="Not certified: the measure is random.")
+        try:
+            made = self._growth(values)
+        except Exception as error:
+            return unproved(found, error)
+        c, power = made.leading, f"n^{made.degree}"
+        certificate = Certificate(
+            how="The measure is a rational function of n, and grows by its degree.",
+            where=f"3/5 c {power} <= measure <= 5/3 c {power} for n >= {made.least}, c = {c}",
+            scope=Scope.whole,
+            steps=(f"the measure is {made.formula}",),
+        )
+        return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)
+
+    def _growth(self, values: Float[np.ndarray, " sizes"]) -> Growth:
+        """Return how the measure grows.
+
+        **Raises:** `NotCertifiable` if it is no rational function of n, or grows otherwise.
+        """
+        if self.limit is None:
+            made = growth(self.measure)
+        else:
+            made = growth(lambda n: abs(self.measure(n) - Fraction(self.limit)))
+        for n, value in zip(self.at, values, strict=True):
+            if not math.isclose(float(made.at(n)), value, rel_tol=1e-9):
+                raise NotCertifiable(f"for large n it is another function than at n = {n}.")
+        low, high = self._predicted()
+        if made.leading < 0 or not low <= made.degree <= high:
+            raise NotCertifiable(
+                f"it grows like {made.leading} n^{made.degree}, which is predicted only with the "
+                "tolerance."
+            )
+        return made
+
+    def proof_alone(self, trial: Trial) -> Outcome | None:
+        """Measure at every size, and run the measure on n itself."""
+        if self._keyed():
+            return None
+        values = np.stack([self._measured(trial, n) for n in self.at], axis=1)
+        found = self._proved(Outcome(Verdict.holds, self.evidence), values[0])
+        return found if found.evidence is Evidence.certified else None
 
     def _measured(self, trial: Trial, n: float) -> Float[np.ndarray, " replicates"]:
         """Return the replicates at one size."""
@@ -231,6 +287,10 @@ class Rate(Check):
         return fallen
 
     def _band(self) -> tuple[float, float]:
+        low, high = self._predicted()
+        return low - self.tolerance, high + self.tolerance
+
+    def _predicted(self) -> tuple[float, float]:
         low, high = -math.inf, math.inf
         if self.exponent is not None:
             low = high = self.exponent
@@ -240,7 +300,7 @@ class Rate(Check):
             high = self.at_most
         elif self.at_least is not None:
             low = self.at_least
-        return low - self.tolerance, high + self.tolerance
+        return low, high
 
     def _keyed(self) -> bool:
         parameters = inspect.signature(self.measure).parameters.values()

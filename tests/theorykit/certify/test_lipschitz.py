@@ -153,6 +153,16 @@ def test_the_bound_on_a_norm_is_one(norms):
         assert (length(image, norms[1]) <= bound * length(v, norms[0]) + 1e-9).all()
 
 
+@pytest.mark.parametrize("source", [2, INF])
+def test_into_the_1_norm_all_entries_count(source):
+    softmax = lambda x: jax.nn.softmax(x)
+    assert everywhere(softmax, (3,), (source, 1), 2)
+    assert not everywhere(softmax, (3,), (source, 1), Fraction(99, 100))  # two tokens need 1
+    both = lambda x: jnp.stack([x[0] + x[1], x[0] + x[1]])
+    assert everywhere(both, (2,), (source, 1), 4)  # from infinity 4 is the norm
+    assert not everywhere(both, (2,), (source, 1), Fraction(399, 100))
+
+
 def test_norms_are_named():
     with pytest.raises(ValueError, match=r"each 1, 2 or infinity, as in \(2, 2\), not \(3, 2\)"):
         prove_lipschitz(lambda x: x, dict(x=(0, 1)), 1, (3, 2))
