@@ -4,6 +4,8 @@ As in `_jets`, derivatives are taken number by number and not by JAX. At a kink 
 of Clarke's: the slopes of a maximum are means of those of its entries, with letters for the
 weights, and |q| is the maximum of q and -q. Where a program compares numbers, its
 function may jump, and there is no proof.
+
+The value and the slopes of a dual may be duals themselves, which carry the next derivatives.
 """
 
 import functools
@@ -26,7 +28,7 @@ from theorykit.certify._quotients import Infinite, Quotient, constant, letter, t
 from theorykit.certify._ring import NONNEGATIVE, Ring, Split, Work, primitive, rational
 from theorykit.common.arguments import function
 
-Slopes = tuple[Quotient, ...]
+Slopes = tuple[Any, ...]
 
 
 class Dual:
@@ -36,6 +38,11 @@ class Dual:
 
     def __init__(self, value: Any, slopes: Slopes = ()):
         self.value, self.slopes = value, slopes
+
+    @property
+    def ring(self) -> Ring:
+        """Where its quotients are."""
+        return base(self).ring
 
     def __add__(self, other: Any) -> "Dual":
         other = _dual(self, other)
@@ -67,7 +74,7 @@ class Dual:
 
     def __pow__(self, n: Any) -> "Dual":
         n = int(n)
-        return self.chain(lambda q: q**n, lambda q: q ** (n - 1) * n if n else constant(q.ring, 0))
+        return self.chain(lambda q: q**n, lambda q: q ** (n - 1) * n if n else q * 0)
 
     def chain(self, f: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Dual":
         """Return a function of it."""
@@ -86,10 +93,29 @@ class Dual:
 def _dual(like: Dual, other: Any) -> Dual:
     if isinstance(other, Dual):
         return other
-    made = constant(like.value.ring, other)
+    made = constant(like.ring, other)
     if isinstance(made, Infinite):
         raise Doubt("infinity has no slope")
-    return Dual(made)
+    return variable(made, (), _order(like))
+
+
+def variable(q: Quotient, unit: Sequence[int], order: int) -> Any:
+    """Return a quotient as a dual that carries its derivatives up to an order."""
+    made: Any = q
+    for k in range(order):
+        made = Dual(made, tuple(variable(constant(q.ring, s), (), k) for s in unit))
+    return made
+
+
+def base(x: Any) -> Any:
+    """Return the quotient of a dual, of one that is made of duals, or of a quotient."""
+    while isinstance(x, Dual):
+        x = x.value
+    return x
+
+
+def _order(x: Any) -> int:
+    return 1 + _order(x.value) if isinstance(x, Dual) else 0
 
 
 def _added(a: Slopes, b: Slopes) -> Slopes:
@@ -101,6 +127,17 @@ def _scaled(a: Slopes, factor: Any) -> Slopes:
 
 
 # Functions ---------------------------------------------------------------------------------
+
+Function = Callable[[Any], Any]
+
+
+def _smooth(f: Function, derivative: Function) -> Function:
+    """Return a function of quotients as one of duals, too."""
+
+    def of_number(x: Any) -> Any:
+        return x.chain(of_number, derivative) if isinstance(x, Dual) else f(x)
+
+    return of_number
 
 
 def _tanh(q: Quotient) -> Quotient:
@@ -116,44 +153,70 @@ def _half(sign: int) -> Callable[[Quotient], Quotient]:
     return lambda q: (of.exp(q) + of.exp(-q) * sign) / 2
 
 
-SMOOTH: dict[str, tuple[Callable[[Quotient], Quotient], Callable[[Quotient], Quotient]]] = {
-    "exp": (of.exp, of.exp),
-    "expm1": (lambda q: of.exp(q) - 1, of.exp),
-    "log": (of.log, lambda q: 1 / q),
-    "log1p": (lambda q: of.log(q + 1), lambda q: 1 / (q + 1)),
-    "sqrt": (of.sqrt, lambda q: 1 / (of.sqrt(q) * 2)),
-    "rsqrt": (lambda q: 1 / of.sqrt(q), lambda q: -1 / (of.sqrt(q) * q * 2)),
-    "tanh": (_tanh, lambda q: 1 - _tanh(q) ** 2),
-    "logistic": (_logistic, lambda q: _logistic(q) * _logistic(-q)),
-    "sin": (lambda q: of.sine_cosine(q)[0], lambda q: of.sine_cosine(q)[1]),
-    "cos": (lambda q: of.sine_cosine(q)[1], lambda q: -of.sine_cosine(q)[0]),
-    "sinh": (_half(-1), _half(1)),
-    "cosh": (_half(1), _half(-1)),
-    "atan": (functools.partial(of.named, "atan"), lambda q: 1 / (1 + q * q)),
-    "square": (lambda q: q * q, lambda q: q * 2),
+SMOOTH: dict[str, Function] = {
+    "exp": _smooth(of.exp, lambda q: SMOOTH["exp"](q)),
+    "expm1": _smooth(lambda q: of.exp(q) - 1, lambda q: SMOOTH["exp"](q)),
+    "log": _smooth(of.log, lambda q: 1 / q),
+    "log1p": _smooth(lambda q: of.log(q + 1), lambda q: 1 / (q + 1)),
+    "sqrt": _smooth(of.sqrt, lambda q: 1 / (SMOOTH["sqrt"](q) * 2)),
+    "rsqrt": _smooth(lambda q: 1 / of.sqrt(q), lambda q: -1 / (SMOOTH["sqrt"](q) * q * 2)),
+    "tanh": _smooth(_tanh, lambda q: 1 - SMOOTH["tanh"](q) ** 2),
+    "logistic": _smooth(_logistic, lambda q: SMOOTH["logistic"](q) * SMOOTH["logistic"](-q)),
+    "sin": _smooth(lambda q: of.sine_cosine(q)[0], lambda q: SMOOTH["cos"](q)),
+    "cos": _smooth(lambda q: of.sine_cosine(q)[1], lambda q: -SMOOTH["sin"](q)),
+    "sinh": _smooth(_half(-1), lambda q: SMOOTH["cosh"](q)),
+    "cosh": _smooth(_half(1), lambda q: SMOOTH["sinh"](q)),
+    "atan": _smooth(functools.partial(of.named, "atan"), lambda q: 1 / (1 + q * q)),
+    "square": _smooth(lambda q: q * q, lambda q: q * 2),
 }
-"""Functions with their derivatives."""
+"""Functions of quotients and of duals."""
 
 
-def absolute(x: Dual) -> Dual:
+def absolute(x: Any) -> Any:
     """Return |x|, with a letter in its slopes where its sign is not known."""
-    q = x.value
+    q = base(x)
+    if x is q:
+        return compare.absolute(q)
     known = compare.decided(q.ring, q)
-    if known == 0:
-        return x
-    if known is not None:
+    if known or (known == 0 and _is_zero(x)):
         return x * known
-    return Dual(compare.absolute(q), _scaled(x.slopes, _weight(q) * 2 - 1))
+    return Dual(absolute(x.value), _scaled(x.slopes, _weight(q) * 2 - 1))
 
 
 def _weight(q: Quotient) -> Quotient:
-    """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink."""
+    """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink.
+
+    Where q is zero everywhere the slopes of what is compared may differ, and each kink is another.
+    """
     ring, q = q.ring, q.cancelled()
+    if q.is_zero():
+        return _tied(ring)
     if primitive(q.num)[1] < 0:
         return 1 - _weight(-q)
     w = letter(ring, "weight", q, NONNEGATIVE)
     ring.fact(1 - w.num)
     return w
+
+
+def _tied(ring: Ring) -> Quotient:
+    """Return a number in [0, 1] that occurs nowhere else."""
+    w = letter(ring, f"weight of kink {len(ring.known)}", ring.constant(0), NONNEGATIVE)
+    ring.fact(1 - w.num)
+    return w
+
+
+def _is_zero(x: Any) -> bool:
+    """Whether a number is zero everywhere, with its slopes."""
+    if isinstance(x, Dual):
+        return _is_zero(x.value) and all(map(_is_zero, x.slopes))
+    return bool(x.is_zero())
+
+
+def _code(x: Any) -> str:
+    """Return a number as text that no other number has."""
+    if not isinstance(x, Dual):
+        return str(x.code)
+    return f"{_code(x.value)} + ({', '.join(map(_code, x.slopes))})"
 
 
 def larger(x: Any, y: Any) -> Any:
@@ -163,25 +226,34 @@ def larger(x: Any, y: Any) -> Any:
         if low.value < 0:
             return high
         raise Doubt("infinity has no slope")
-    q = (x - y).value
+    if not isinstance(x, Dual):
+        return compare.larger(x, y)
+    q = base(x - y)
     known = compare.decided(q.ring, q)
-    if known is not None:
+    if known or (known == 0 and _is_zero(x - y)):
         return x if known >= 0 else y
     w = _weight(q)
     slopes = _added(_scaled(x.slopes, w), _scaled(y.slopes, 1 - w))
-    return Dual(compare.larger(x.value, y.value), slopes)
+    return Dual(larger(x.value, y.value), slopes)
 
 
 def largest(entries: list[Any]) -> Any:
     """Return the largest: its slopes are a mean of those of the entries, by letters."""
     if len(entries) <= 2 or any(isinstance(x, Infinite) for x in entries):
         return functools.reduce(larger, entries)
-    finite = list({x.value.code: x for x in entries}.values())
-    value = compare.largest([x.value for x in finite])
-    ring = value.ring
+    if not isinstance(entries[0], Dual):
+        return compare.largest(entries)
+    finite = list({_code(x): x for x in entries}.values())
+    value = largest([x.value for x in finite])
+    at = base(value)
+    ring = at.ring
+    tied = len({base(x).code for x in finite}) < len(finite)
     weights = [
-        letter(ring, f"weight {k + 1} of max", value, NONNEGATIVE) for k in range(len(finite) - 1)
+        _tied(ring) if tied else letter(ring, f"weight {k + 1} of max", at, NONNEGATIVE)
+        for k in range(len(finite) - 1)
     ]
+    if not weights:
+        return finite[0]
     weights.append(1 - total(weights))
     ring.fact(weights[-1].num)
     slopes: Slopes = ()
@@ -197,7 +269,7 @@ def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
 
 def _power(machine: Machine, eqn: Any, x: Any, y: Any) -> Any:
     def of_number(a: Dual, b: Any) -> Dual:
-        n = b.value.value() if isinstance(b, Dual) and not b.slopes else None
+        n = base(b).value() if isinstance(b, Dual) and not b.slopes else None
         if n is None or n.q != 1:
             raise Doubt("a power is taken to whole numbers")
         return a ** int(n.p)
@@ -218,14 +290,12 @@ _LINEAR = {
 
 
 def _chained(name: str) -> Rule:
-    f, derivative = SMOOTH[name]
-    return lambda machine, eqn, x: each(lambda a: _function_of(a, f, derivative), x)
+    def of_number(a: Any) -> Any:
+        if isinstance(a, Infinite):
+            raise Doubt("infinity has no slope")
+        return SMOOTH[name](a)
 
-
-def _function_of(a: Any, f: Any, derivative: Any) -> Any:
-    if isinstance(a, Infinite):
-        raise Doubt("infinity has no slope")
-    return a.chain(f, derivative)
+    return lambda machine, eqn, x: each(of_number, x)
 
 
 RULES_OF_DUALS: dict[str, Rule] = {
@@ -246,12 +316,12 @@ def _no_comparison(a: Any, b: Any) -> bool:
     raise Doubt("the function may jump: it compares numbers")
 
 
-def field_of(ring: Ring) -> Field:
-    """Return dual numbers as a machine takes them."""
+def field_of(ring: Ring, order: int = 1) -> Field:
+    """Return dual numbers, with derivatives up to an order, as a machine takes them."""
 
     def number(value: Any) -> Any:
         made = value if isinstance(value, Dual) else constant(ring, value)
-        return Dual(made) if isinstance(made, Quotient) else made
+        return variable(made, (), order) if isinstance(made, Quotient) else made
 
     return Field(number, _no_comparison, _no_comparison, RULES_OF_DUALS)
 
