@@ -1,4 +1,4 @@
-"""Quotients that carry their derivatives: Lipschitz constants for all values of the arguments.
+"""Quotients that carry their derivatives, for all values of the arguments.
 
 As in `_jets`, derivatives are taken number by number and not by JAX. At a kink they stand for all
 of Clarke's: the slopes of a maximum are means of those of its entries, with letters for the
@@ -9,24 +9,18 @@ The value and the slopes of a dual may be duals themselves, which carry the next
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from theorykit.certify import _compare as compare
 from theorykit.certify import _functions as of
 from theorykit.certify._elementwise import each
-from theorykit.certify._enclose import Program
-from theorykit.certify._everywhere import Everywhere, Letter, as_leaves, over_cases
-from theorykit.certify._lipschitz import DUAL, Norm, as_row, check_norms, moving_of
-from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable, Rule
-from theorykit.certify._normal import _eigenvalues, _singular_values, folded
-from theorykit.certify._order import below
+from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule
+from theorykit.certify._normal import folded
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
-from theorykit.certify._ring import NONNEGATIVE, Ring, Split, Work, primitive, rational
-from theorykit.common.arguments import function
+from theorykit.certify._ring import NONNEGATIVE, Ring, primitive
 
 Slopes = tuple[Any, ...]
 
@@ -324,92 +318,3 @@ def field_of(ring: Ring, order: int = 1) -> Field:
         return variable(made, (), order) if isinstance(made, Quotient) else made
 
     return Field(number, _no_comparison, _no_comparison, RULES_OF_DUALS)
-
-
-# Lipschitz constants -----------------------------------------------------------------------
-
-
-def lipschitz_everywhere(
-    f: Callable[..., Any],
-    shapes: Mapping[str, Any],
-    bound: Any,
-    norms: tuple[Norm, Norm] = (2, 2),
-    moving: Sequence[str] | None = None,
-    totals: Sequence[Sequence[Letter]] = (),
-    work: Work | None = None,
-) -> Everywhere:
-    """Return whether |f(x) - f(x')| <= bound |x - x'| for all pairs of points of a convex domain.
-
-    **Arguments:** `f`: called with the arguments by name; `shapes`, `totals` and `work`: as for
-    `identical`; `bound`: a number or `Fraction`; `norms`: of arguments and of values; `moving`: the
-    arguments that move, all of them if None.
-
-    **Raises:** `NotCertifiable` if f may jump, or has no derivative in this form.
-    """
-    function("f", f, "a function of the arguments by name")
-    check_norms(norms)
-    leaves = as_leaves(shapes)
-    like = [
-        jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
-        for a in leaves.values()
-    ]
-    named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
-    program = Program.trace(lambda *xs: as_row(named(*xs)), like)
-    names = moving_of(moving, list(leaves))
-    count = sum(leaves[name].size for name in names)
-    limit = rational(bound)
-
-    def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
-        start, duals = 0, []
-        for name, value in zip(leaves, values, strict=True):
-            if value.dtype != object:
-                duals.append(value)
-                continue
-            made = np.empty(value.shape, dtype=object)
-            for where in np.ndindex(value.shape):
-                unit = [constant(ring, int(k == start)) for k in range(count)]
-                made[where] = Dual(value[where], tuple(unit) if name in names else ())
-                start += name in names
-            duals.append(made)
-        try:
-            (row,) = program.run(Machine(field=field_of(ring)), duals)
-        except Split as split:
-            raise NotCertifiable(f"the function may jump: {split}") from None
-        if not all(isinstance(y, Dual) for y in row.flat):
-            raise NotCertifiable("a value is infinite.")
-        zero = (constant(ring, 0),) * count
-        matrix = np.array([y.slopes or zero for y in row.flat], dtype=object)
-        return _norm_sides(ring, matrix.reshape(-1, count), limit, norms)
-
-    return over_cases(evaluate, leaves, below, totals, work)
-
-
-def _norm_sides(
-    ring: Ring, matrix: np.ndarray, limit: Any, norms: tuple[Norm, Norm]
-) -> tuple[list[Any], list[Any]]:
-    """Return what is at most what, so that a matrix has at most this norm between two norms."""
-    source, target = norms
-    if source == 1:
-        sizes = [_size(column, target) for column in matrix.T]
-    elif target == float("inf"):
-        sizes = [_size(row, DUAL[source]) for row in matrix]
-    elif source == target == 2 and matrix.shape[0] == matrix.shape[1]:
-        return [_singular_values(matrix)[0]], [constant(ring, limit)]
-    elif source == target == 2:
-        small = matrix if len(matrix) <= matrix.shape[1] else matrix.T
-        gram = [[total(list(a * b)) for b in small] for a in small]
-        square = np.array(gram, dtype=object).reshape(len(small), len(small))
-        return [_eigenvalues(square)[-1]], [constant(ring, limit * limit)]
-    else:
-        raise NotCertifiable("between these norms there is no rule.")
-    power = 2 if sizes and sizes[0][1] else 1
-    right = constant(ring, limit**power)
-    return [size for size, _ in sizes], [right] * len(sizes)
-
-
-def _size(row: Sequence[Quotient], norm: Norm) -> tuple[Any, bool]:
-    """Return the norm of a vector, or its square, and whether it is that."""
-    if norm == 2:
-        return total([x * x for x in row]), True
-    parts = [compare.absolute(x) for x in row]
-    return (total(parts) if norm == 1 else compare.largest(parts)), False

@@ -182,8 +182,7 @@ def _of_share(x: Any, others: Sequence[Any]) -> Any:
     """
     mine, *shares = _shares([x, *others])
     pairs = [
-        (y, _at_most(mine * p, _hump(mine), _hump(p)))
-        for y, p in zip(others, shares, strict=True)
+        (y, _at_most(mine * p, _hump(mine), _hump(p))) for y, p in zip(others, shares, strict=True)
     ]
     together: Any = ()
     apart = scaled(x.slopes, _hump(mine))
