@@ -18,7 +18,7 @@ from theorykit.certify import _compare as compare
 from theorykit.certify import _functions as of
 from theorykit.certify._elementwise import each
 from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule
-from theorykit.certify._normal import folded
+from theorykit.certify._normal import exact_number, folded
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
 from theorykit.certify._ring import NONNEGATIVE, Ring, primitive
 
@@ -295,6 +295,7 @@ def _chained(name: str) -> Rule:
 RULES_OF_DUALS: dict[str, Rule] = {
     **{name: RULES[name] for name in _LINEAR if name in RULES},
     **{name: _chained(name) for name in SMOOTH},
+    "exact": exact_number,
     "abs": lambda machine, eqn, x: each(absolute, x),
     "max": lambda machine, eqn, x, y: each(larger, x, y),
     "min": lambda machine, eqn, x, y: each(lambda a, b: -larger(-a, -b), x, y),

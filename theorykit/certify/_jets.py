@@ -153,7 +153,10 @@ class Jet:
     # Choice
 
     def __abs__(self) -> "Jet":
-        return self._chain(lambda x: on_balls.absolute(_plain, x), lambda x: x.sgn())
+        value = ball_of(self)
+        if value >= 0:
+            return self  # which keeps what is remembered of it
+        return -self if value <= 0 else self._chain(_absolute, lambda x: x.sgn())
 
     def sgn(self) -> "Jet":
         value = ball_of(self)
@@ -166,12 +169,14 @@ class Jet:
 
     def max(self, other: "Jet") -> "Jet":
         """Return the larger: continuous, so its slopes lie among those of the two."""
-        value = on_balls.larger(_plain, *_alike(self.value, other.value))
-        return Jet(value, _united(self.slopes, other.slopes))
+        a, b = _alike(self.value, other.value)
+        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
+        return Jet(on_balls.larger(_plain, a, b), slopes)
 
     def min(self, other: "Jet") -> "Jet":
-        value = on_balls.smaller(_plain, *_alike(self.value, other.value))
-        return Jet(value, _united(self.slopes, other.slopes))
+        a, b = _alike(self.value, other.value)
+        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
+        return Jet(on_balls.smaller(_plain, a, b), slopes)
 
     def union(self, other: "Jet") -> "Jet":
         """Cover two branches; between them the function may jump."""
@@ -229,22 +234,24 @@ def scaled(a: Slopes, factor: arb) -> Slopes:
     return a if not a else tuple(x * factor for x in a)
 
 
-def _united(a: Slopes, b: Slopes) -> Slopes:
+def _united(a: Slopes, b: Slopes, nested: bool) -> Slopes:
+    """Return slopes between two; if they have slopes of their own, they may jump."""
     if a is None or b is None:
         return None
     if not a and not b:
         return ()
     a = a or (arb(0),) * len(b or ())
     b = b or (arb(0),) * len(a)
-    return tuple(map(_spanned, a, b))
+    between = (lambda x, y: lifted(x).union(lifted(y))) if nested else _spanned
+    return tuple(x if x is y else between(x, y) for x, y in zip(a, b, strict=True))
 
 
-def _spanned(x: Any, y: Any) -> Any:
-    """Return a slope between two; it may jump from one to the other."""
-    if x is y:
-        return x
-    x, y = _alike(x, y)
-    return x.union(y) if isinstance(x, Jet) else spanned(x.min(y), x.max(y))
+def _spanned(x: arb, y: arb) -> arb:
+    return spanned(x.min(y), x.max(y))
+
+
+def _absolute(x: Any) -> Any:
+    return on_balls.absolute(_plain, x)
 
 
 def variable(value: arb, unit: Sequence[int], order: int) -> Any:

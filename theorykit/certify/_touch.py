@@ -57,13 +57,23 @@ class Flat:
         still = tuple((i, fraction_of(a)) for i, a in enumerate(piece.low) if a is piece.high[i])
         return still == self.pinned
 
-    def images(self, values: Mapping[int, Any], number: Any) -> list[Any]:
-        """Return the tied variables, from the free ones."""
+    def images(self, values: Mapping[int, Any], one: Any, number: Any = lambda c: c) -> list[Any]:
+        """Return the tied variables, from the free ones and a 1 of their kind."""
         rows = zip(self.offset, self.slopes, strict=True)
-        return [
-            sum((values[k] * number(a) for k, a in zip(self.free, row, strict=True)), number(c))
-            for c, row in rows
-        ]
+        of = lambda row: (values[k] * number(a) for k, a in zip(self.free, row, strict=True))
+        return [sum(of(row), one * number(c)) for c, row in rows]
+
+    def lies_in(self, other: "Flat") -> bool:
+        """Whether all of its points are points of another, which has more of them."""
+        size = 1 + len(self.free)
+        unit = lambda k: np.array([Fraction(int(j == k)) for j in range(size)], dtype=object)
+        at = {i: c * unit(0) for i, c in self.pinned}
+        at |= {k: unit(1 + n) for n, k in enumerate(self.free)}
+        at |= zip(self.tied, self.images(at, unit(0)), strict=True)
+        pairs = [*zip(other.tied, other.images(at, unit(0)), strict=True)]
+        pairs += [(i, c * unit(0)) for i, c in other.pinned]
+        more = len(other.free) > len(self.free)
+        return more and all((at[i] == there).all() for i, there in pairs)
 
     def said(self, names: Sequence[str]) -> str:
         """Return it in words: "x = 1/2", "y = x"."""
@@ -94,7 +104,9 @@ class Touches:
 
     def said(self) -> tuple[str, ...]:
         """Return where both sides are equal, in words."""
-        return tuple(dict.fromkeys(flat.said(self.names) for flat, _ in self.found))
+        flats = [flat for flat, _ in self.found]
+        whole = [f for f in flats if not any(f is not g and f.lies_in(g) for g in flats)]
+        return tuple(dict.fromkeys(flat.said(self.names) for flat in whole))
 
     # Proofs -------------------------------------------------------------------------------
 
@@ -115,7 +127,7 @@ class Touches:
         if not flat.tied:
             return True
         balls = piece.balls()
-        images = flat.images(balls, ball)
+        images = flat.images(balls, arb(1), ball)
         if not all(y.overlaps(balls[j]) for j, y in zip(flat.tied, images, strict=True)):
             return False
         ends = [(piece.low[j], piece.high[j]) for j in flat.tied]
@@ -172,7 +184,7 @@ class Touches:
         if flat.free:
             at |= zip(flat.free, values[0], strict=True)
         number = lambda c: constant(ring, c)
-        at |= zip(flat.tied, flat.images(at, number), strict=True)
+        at |= zip(flat.tied, flat.images(at, number(1), number), strict=True)
         unit = lambda i: [int(i == j) for j in flat.tied]
         numbers = [duals.variable(at[i], unit(i), order) for i in range(len(self.names))]
         machine = Machine(field=duals.field_of(ring, order))
@@ -350,4 +362,4 @@ def _simple(x: float) -> Fraction | None:
 
 
 def _times(a: Fraction, name: str) -> str:
-    return name if a == 1 else f"{a} {name}"
+    return name if a == 1 else f"-{name}" if a == -1 else f"{a} {name}"

@@ -154,5 +154,7 @@ def test_the_bound_on_a_norm_is_one(norms):
 
 
 def test_norms_are_named():
-    with pytest.raises(ValueError, match=r"each 1, 2 or infinity, as in \(2, float\(.inf.\)\), not \(3, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"each 1, 2 or infinity, as in \(2, float\(.inf.\)\), not \(3, 2\)"
+    ):
         prove_lipschitz(lambda x: x, dict(x=(0, 1)), 1, (3, 2))
