@@ -1,5 +1,4 @@
-"""Inequalities that are equalities somewhere in the box: they are proved, and their false neighbours
-are not."""
+"""Inequalities that are equalities somewhere in the box: proved, and their false neighbours not."""
 
 from fractions import Fraction
 
