@@ -25,7 +25,8 @@ MOST_TERMS = 64
 """Numbers that are remembered in a run, and the terms of a sum that are looked at."""
 
 
-def _remember(machine: Machine, number: Any, kind: str, parts: tuple[Any, ...]) -> None:
+def remember(machine: Machine, number: Any, kind: str, parts: tuple[Any, ...]) -> None:
+    """Note what a number was made of."""
     if len(machine.origins) < MOST_REMEMBERED and isinstance(ball_of(number), arb):
         machine.origins[id(number)] = number, kind, parts
 
@@ -40,12 +41,13 @@ def _bounded(number: Any) -> bool:
     return not isinstance(value, arb) or bool(value.is_finite())
 
 
-def _made_of(machine: Machine, number: Any, kind: str) -> tuple[Any, ...] | None:
+def made_of(machine: Machine, number: Any, kind: str) -> tuple[Any, ...] | None:
+    """Return what a number was made of by a function of this name, None if it was not."""
     _, found, parts = machine.origins.get(id(number), (None, "", ()))
     return parts if found == kind else None
 
 
-def _remembering(name: str, fuse: Callable[[Machine, Any, Any], Any] | None, kind: str) -> None:
+def remembering(name: str, fuse: Callable[[Machine, Any, Any], Any] | None, kind: str) -> None:
     """Let a rule of one or two arguments remember them, or take a fused value in its place."""
     plain = RULES[name]
 
@@ -58,9 +60,9 @@ def _remembering(name: str, fuse: Callable[[Machine, Any, Any], Any] | None, kin
         def one(value: Any, *args: Any) -> Any:
             better = fuse(machine, *args) if fuse and is_wide(value) else None
             if better is not None:
-                return better
+                return _narrowed(value, better)
             if kind:
-                _remember(machine, value, kind, args)
+                remember(machine, value, kind, args)
             return value
 
         made = each(one, made, *xs)
@@ -71,12 +73,19 @@ def _remembering(name: str, fuse: Callable[[Machine, Any, Any], Any] | None, kin
     RULES[name] = rule
 
 
+def _narrowed(number: Any, better: Any) -> Any:
+    """Return a number with a better value: a ball for a jet, which keeps its slopes."""
+    if not isinstance(number, Jet) or isinstance(better, Jet):
+        return better
+    return Jet(_narrowed(number.value, better), number.slopes)
+
+
 def _terms(machine: Machine, total: Any) -> list[Any] | None:
     """Return the numbers that a sum is of, sums in it included; None if it is none."""
     front, made = [total], []
     while front:
         number = front.pop()
-        parts = _made_of(machine, number, "sum")
+        parts = made_of(machine, number, "sum")
         if parts is None:
             made.append(number)
         else:
@@ -88,13 +97,13 @@ def _terms(machine: Machine, total: Any) -> list[Any] | None:
 
 def _exponents(machine: Machine, total: Any) -> list[Any] | None:
     """Return the x_j of a sum of exp(x_j); a term that is exactly zero has none."""
-    if _made_of(machine, total, "sum") is None:
+    if made_of(machine, total, "sum") is None:
         return None
     made = []
     for term in _terms(machine, total) or ():
         if ball_of(term) == 0:
             continue
-        inner = _made_of(machine, term, "exp")
+        inner = made_of(machine, term, "exp")
         if inner is None:
             return None
         made.append(inner[0])
@@ -103,7 +112,7 @@ def _exponents(machine: Machine, total: Any) -> list[Any] | None:
 
 def _unshifted(machine: Machine, numbers: Sequence[Any]) -> tuple[list[Any], Any]:
     """Return numbers without what is taken away from each of them, and that; else as they are."""
-    pairs = [_made_of(machine, x, "sub") for x in numbers]
+    pairs = [made_of(machine, x, "sub") for x in numbers]
     first = pairs[0]
     if first is None or any(p is None or p[1] is not first[1] for p in pairs):
         return list(numbers), None
@@ -152,7 +161,7 @@ def _smooth_maximum(xs: Sequence[Any]) -> Any:
     return spanned(low, high)
 
 
-def _others(x: Any, numbers: Sequence[Any]) -> list[Any] | None:
+def others_of(x: Any, numbers: Sequence[Any]) -> list[Any] | None:
     """Return the numbers but for one that is x; None if none is."""
     for k, y in enumerate(numbers):
         if y is x:
@@ -220,7 +229,7 @@ def _at_most(x: Any, *bounds: Any) -> Any:
 
 def _softmax(machine: Machine, e: Any, total: Any) -> Any:
     """Return exp(x) / sum_j exp(x_j), where x is one of them."""
-    found = _one_of(machine, _made_of(machine, e, "exp"), _exponents(machine, total))
+    found = _one_of(machine, made_of(machine, e, "exp"), _exponents(machine, total))
     if found is None:
         return None
     return _share_of(machine, *found)
@@ -243,7 +252,7 @@ def _one_of(
     if not _alike(whole):
         return None
     (x, *numbers), _ = _unshifted(machine, whole)
-    others = _others(x, numbers)
+    others = others_of(x, numbers)
     if others is None or not _alike(numbers):
         return None
     return x, numbers, others
@@ -258,7 +267,7 @@ def _alike(numbers: Sequence[Any]) -> bool:
 def _logsumexp(machine: Machine, a: Any, b: Any) -> Any:
     """Return m + log sum_j exp(x_j - m) as log sum_j exp(x_j)."""
     for logarithm, shift in ((a, b), (b, a)):
-        inner = _made_of(machine, logarithm, "log")
+        inner = made_of(machine, logarithm, "log")
         exponents = inner and _exponents(machine, inner[0])
         if not exponents:
             continue
@@ -271,20 +280,20 @@ def _logsumexp(machine: Machine, a: Any, b: Any) -> Any:
 
 def _log_softmax(machine: Machine, d: Any, logarithm: Any) -> Any:
     """Return x - log sum_j exp(x_j), where x is one of them."""
-    inner = _made_of(machine, logarithm, "log")
+    inner = made_of(machine, logarithm, "log")
     found = _one_of(machine, (d,), inner and _exponents(machine, inner[0]))
     if found is None:
         return None
     x, _, others = found
     made = -_log_ratio(x, others)
-    _remember(machine, made, "log", (_share_of(machine, *found),))
+    remember(machine, made, "log", (_share_of(machine, *found),))
     return made
 
 
 def _entropy(machine: Machine, a: Any, b: Any) -> Any:
     """Return x log x: it falls to -1/e at 1/e, and rises from there."""
     for x, logarithm in ((a, b), (b, a)):
-        inner = _made_of(machine, logarithm, "log")
+        inner = made_of(machine, logarithm, "log")
         if inner is None or inner[0] is not x:
             continue
         return x_log_x(x, logarithm)
@@ -314,15 +323,15 @@ def _sum_rule(machine: Machine, eqn: Any, x: Any) -> Any:
     rows = x.transpose(*kept, *axes).reshape(*(x.shape[a] for a in kept), -1)
     if 1 < rows.shape[-1] <= MOST_TERMS:  # a sum of one number is that number
         for where in np.ndindex(made.shape):
-            _remember(machine, made[where], "sum", tuple(rows[where]))
+            remember(machine, made[where], "sum", tuple(rows[where]))
     return made
 
 
 _plain_sum = RULES["reduce_sum"]
 RULES["reduce_sum"] = _sum_rule
-_remembering("exp", None, "exp")
-_remembering("log", None, "log")
-_remembering("sub", _log_softmax, "sub")
-_remembering("add", _logsumexp, "sum")
-_remembering("div", _softmax, "")
-_remembering("mul", _entropy, "")
+remembering("exp", None, "exp")
+remembering("log", None, "log")
+remembering("sub", _log_softmax, "sub")
+remembering("add", _logsumexp, "sum")
+remembering("div", _softmax, "")
+remembering("mul", _entropy, "")

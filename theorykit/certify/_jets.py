@@ -261,7 +261,7 @@ def variable(value: arb, unit: Sequence[int], order: int) -> Any:
     it stays where it is, and the order is then 0.
     """
     for _ in range(order):
-        value = Jet(value, tuple(map(arb, unit)))  # type: ignore[assignment]
+        value = Jet(value, tuple(map(arb, unit)))
     return value
 
 

@@ -57,8 +57,8 @@ class Flat:
         still = tuple((i, fraction_of(a)) for i, a in enumerate(piece.low) if a is piece.high[i])
         return still == self.pinned
 
-    def images(self, values: Mapping[int, Any], one: Any, number: Any = lambda c: c) -> list[Any]:
-        """Return the tied variables, from the free ones and a 1 of their kind."""
+    def images(self, values: Any, one: Any, number: Any = lambda c: c) -> list[Any]:
+        """Return the tied variables, from values at the places of the free ones, and from a 1."""
         rows = zip(self.offset, self.slopes, strict=True)
         of = lambda row: (values[k] * number(a) for k, a in zip(self.free, row, strict=True))
         return [sum(of(row), one * number(c)) for c, row in rows]
