@@ -1,6 +1,7 @@
 """Inequalities that are equalities somewhere in the box: proved, and their false neighbours not."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -115,6 +116,16 @@ def test_a_false_derivative_is_not_believed():
 
     f.defjvp(lambda xs, ts: (xs[0] ** 3, 2 * xs[0] * ts[0]))
     assert prove(lambda x: (0.0 * x, f(x)), dict(x=(-1, 1)), 60).status != "proved"
+
+
+def test_the_example_of_the_guide_prints_what_it_says(capsys):
+    guide = (Path(__file__).parents[3] / "docs" / "certify.md").read_text()
+    section = guide.split("## Equality inside the box")[1]
+    code = section.split("```python\n")[1].split("```")[0]
+    exec(code, {})
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    assert len(said) == 2
+    assert capsys.readouterr().out.splitlines() == said
 
 
 # The parts ---------------------------------------------------------------------------------
