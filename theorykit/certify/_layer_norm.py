@@ -6,6 +6,7 @@ that the squares of the others are at least x_i^2 / (n - 1) in sum, and the valu
 sqrt(n - 1). The mean and the variance are told by what they were made of, as in `_fused`.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,8 +130,8 @@ def _variance(machine: Machine, number: Any) -> tuple[Sequence[Any], bool] | Non
     if parts is None:
         return None
     bases, mean = _mean_of_squares(machine, parts[0]), made_of(machine, parts[1], "square")
-    around = None if mean is None else _mean(machine, mean[0])
-    return (bases, True) if bases and around and _same(bases, around) else None
+    all_of = None if mean is None else _mean(machine, mean[0])
+    return (bases, True) if bases and all_of and _same(bases, all_of) else None
 
 
 def _mean_of_squares(machine: Machine, number: Any) -> list[Any] | None:
@@ -162,6 +163,11 @@ def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return sorted(map(id, a)) == sorted(map(id, b))
 
 
+def _note_square(machine: Machine, square: Any, *factors: Any) -> None:
+    if factors[0] is factors[-1]:
+        remember(machine, square, "square", factors[:1])
+
+
 def _remembering_squares(name: str) -> None:
     plain = RULES[name]
 
@@ -169,7 +175,7 @@ def _remembering_squares(name: str) -> None:
         made = plain(machine, eqn, *xs)
         squared = len(xs) == 2 or eqn.params.get("y", 2) == 2
         if machine.remembers and not exact(eqn) and squared:
-            each(lambda q, *x: x[0] is x[-1] and remember(machine, q, "square", x[:1]), made, *xs)
+            each(functools.partial(_note_square, machine), made, *xs)
         return made
 
     RULES[name] = rule
