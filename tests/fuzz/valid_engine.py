@@ -21,7 +21,7 @@ EXAMPLES = {
         identity=value(lambda x: ((x + 1) ** 2, 1 + 2 * x + x * x)),
         inequality=value(lambda x: (x * x, x + 1)), box=value(dict(x=(0, 1))),
         shapes=value(dict(x=())), like=value((0.5,)), constant=value(1.0),
-        bound=value(1.0), variances=value(dict(x=1.0)),
+         bound=value(1.0), norms=value(2), variances=value(dict(x=1.0)),
         **{"budget=": value(20), "growth=": value((1.0, 1.0)), "bits=": value(64),
            **{f"{name}()": dict(f=value(lambda x: jnp.tanh(x)))
               for name in ("prove_lipschitz", "lipschitz_everywhere")},

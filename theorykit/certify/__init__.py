@@ -10,12 +10,12 @@ other numbers: a `Field` says what those are, and `RULES` has what each primitiv
 
 from theorykit.certify._constants import exact
 from theorykit.certify._degree import Growth, growth
-from theorykit.certify._duals import lipschitz_everywhere
 from theorykit.certify._enclose import Balls, Program, enclose, number_array, shown
 from theorykit.certify._everywhere import Everywhere, Letter, identical, letters
 from theorykit.certify._integral import integral
-from theorykit.certify._lipschitz import prove_lipschitz
+from theorykit.certify._lipschitz import lipschitz_everywhere, prove_lipschitz
 from theorykit.certify._machine import RULES, Field, Machine, NotCertifiable
+from theorykit.certify._norms import as_norms
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._order import ordered
 from theorykit.certify._prove import BUDGET, Proof, prove
@@ -38,6 +38,7 @@ __all__ = [
     "Proof",
     "Work",
     "as_bits",
+    "as_norms",
     "ball",
     "enclose",
     "exact",

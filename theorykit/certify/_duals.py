@@ -1,32 +1,28 @@
-"""Quotients that carry their derivatives: Lipschitz constants for all values of the arguments.
+"""Quotients that carry their derivatives, for all values of the arguments.
 
 As in `_jets`, derivatives are taken number by number and not by JAX. At a kink they stand for all
 of Clarke's: the slopes of a maximum are means of those of its entries, with letters for the
 weights, and |q| is the maximum of q and -q. Where a program compares numbers, its
 function may jump, and there is no proof.
+
+The value and the slopes of a dual may be duals themselves, which carry the next derivatives.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from theorykit.certify import _compare as compare
 from theorykit.certify import _functions as of
 from theorykit.certify._elementwise import each
-from theorykit.certify._enclose import Program
-from theorykit.certify._everywhere import Everywhere, Letter, as_leaves, over_cases
-from theorykit.certify._lipschitz import DUAL, Norm, as_row, check_norms, moving_of
-from theorykit.certify._machine import RULES, Doubt, Field, Machine, NotCertifiable, Rule
-from theorykit.certify._normal import _eigenvalues, _singular_values, folded
-from theorykit.certify._order import below
+from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule
+from theorykit.certify._normal import exact_number, folded
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
-from theorykit.certify._ring import NONNEGATIVE, Ring, Split, Work, primitive, rational
-from theorykit.common.arguments import function
+from theorykit.certify._ring import NONNEGATIVE, Ring, primitive
 
-Slopes = tuple[Quotient, ...]
+Slopes = tuple[Any, ...]
 
 
 class Dual:
@@ -36,6 +32,11 @@ class Dual:
 
     def __init__(self, value: Any, slopes: Slopes = ()):
         self.value, self.slopes = value, slopes
+
+    @property
+    def ring(self) -> Ring:
+        """Where its quotients are."""
+        return base(self).ring
 
     def __add__(self, other: Any) -> "Dual":
         other = _dual(self, other)
@@ -67,7 +68,7 @@ class Dual:
 
     def __pow__(self, n: Any) -> "Dual":
         n = int(n)
-        return self.chain(lambda q: q**n, lambda q: q ** (n - 1) * n if n else constant(q.ring, 0))
+        return self.chain(lambda q: q**n, lambda q: q ** (n - 1) * n if n else q * 0)
 
     def chain(self, f: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Dual":
         """Return a function of it."""
@@ -86,10 +87,29 @@ class Dual:
 def _dual(like: Dual, other: Any) -> Dual:
     if isinstance(other, Dual):
         return other
-    made = constant(like.value.ring, other)
+    made = constant(like.ring, other)
     if isinstance(made, Infinite):
         raise Doubt("infinity has no slope")
-    return Dual(made)
+    return variable(made, (), _order(like))
+
+
+def variable(q: Quotient, unit: Sequence[int], order: int) -> Any:
+    """Return a quotient as a dual that carries its derivatives up to an order."""
+    made: Any = q
+    for k in range(order):
+        made = Dual(made, tuple(variable(constant(q.ring, s), (), k) for s in unit))
+    return made
+
+
+def base(x: Any) -> Any:
+    """Return the quotient of a dual, of one that is made of duals, or of a quotient."""
+    while isinstance(x, Dual):
+        x = x.value
+    return x
+
+
+def _order(x: Any) -> int:
+    return 1 + _order(x.value) if isinstance(x, Dual) else 0
 
 
 def _added(a: Slopes, b: Slopes) -> Slopes:
@@ -101,6 +121,17 @@ def _scaled(a: Slopes, factor: Any) -> Slopes:
 
 
 # Functions ---------------------------------------------------------------------------------
+
+Function = Callable[[Any], Any]
+
+
+def _smooth(f: Function, derivative: Function) -> Function:
+    """Return a function of quotients as one of duals, too."""
+
+    def of_number(x: Any) -> Any:
+        return x.chain(of_number, derivative) if isinstance(x, Dual) else f(x)
+
+    return of_number
 
 
 def _tanh(q: Quotient) -> Quotient:
@@ -116,44 +147,70 @@ def _half(sign: int) -> Callable[[Quotient], Quotient]:
     return lambda q: (of.exp(q) + of.exp(-q) * sign) / 2
 
 
-SMOOTH: dict[str, tuple[Callable[[Quotient], Quotient], Callable[[Quotient], Quotient]]] = {
-    "exp": (of.exp, of.exp),
-    "expm1": (lambda q: of.exp(q) - 1, of.exp),
-    "log": (of.log, lambda q: 1 / q),
-    "log1p": (lambda q: of.log(q + 1), lambda q: 1 / (q + 1)),
-    "sqrt": (of.sqrt, lambda q: 1 / (of.sqrt(q) * 2)),
-    "rsqrt": (lambda q: 1 / of.sqrt(q), lambda q: -1 / (of.sqrt(q) * q * 2)),
-    "tanh": (_tanh, lambda q: 1 - _tanh(q) ** 2),
-    "logistic": (_logistic, lambda q: _logistic(q) * _logistic(-q)),
-    "sin": (lambda q: of.sine_cosine(q)[0], lambda q: of.sine_cosine(q)[1]),
-    "cos": (lambda q: of.sine_cosine(q)[1], lambda q: -of.sine_cosine(q)[0]),
-    "sinh": (_half(-1), _half(1)),
-    "cosh": (_half(1), _half(-1)),
-    "atan": (functools.partial(of.named, "atan"), lambda q: 1 / (1 + q * q)),
-    "square": (lambda q: q * q, lambda q: q * 2),
+SMOOTH: dict[str, Function] = {
+    "exp": _smooth(of.exp, lambda q: SMOOTH["exp"](q)),
+    "expm1": _smooth(lambda q: of.exp(q) - 1, lambda q: SMOOTH["exp"](q)),
+    "log": _smooth(of.log, lambda q: 1 / q),
+    "log1p": _smooth(lambda q: of.log(q + 1), lambda q: 1 / (q + 1)),
+    "sqrt": _smooth(of.sqrt, lambda q: 1 / (SMOOTH["sqrt"](q) * 2)),
+    "rsqrt": _smooth(lambda q: 1 / of.sqrt(q), lambda q: -1 / (SMOOTH["sqrt"](q) * q * 2)),
+    "tanh": _smooth(_tanh, lambda q: 1 - SMOOTH["tanh"](q) ** 2),
+    "logistic": _smooth(_logistic, lambda q: SMOOTH["logistic"](q) * SMOOTH["logistic"](-q)),
+    "sin": _smooth(lambda q: of.sine_cosine(q)[0], lambda q: SMOOTH["cos"](q)),
+    "cos": _smooth(lambda q: of.sine_cosine(q)[1], lambda q: -SMOOTH["sin"](q)),
+    "sinh": _smooth(_half(-1), lambda q: SMOOTH["cosh"](q)),
+    "cosh": _smooth(_half(1), lambda q: SMOOTH["sinh"](q)),
+    "atan": _smooth(functools.partial(of.named, "atan"), lambda q: 1 / (1 + q * q)),
+    "square": _smooth(lambda q: q * q, lambda q: q * 2),
 }
-"""Functions with their derivatives."""
+"""Functions of quotients and of duals."""
 
 
-def absolute(x: Dual) -> Dual:
+def absolute(x: Any) -> Any:
     """Return |x|, with a letter in its slopes where its sign is not known."""
-    q = x.value
+    q = base(x)
+    if x is q:
+        return compare.absolute(q)
     known = compare.decided(q.ring, q)
-    if known == 0:
-        return x
-    if known is not None:
+    if known or (known == 0 and _is_zero(x)):
         return x * known
-    return Dual(compare.absolute(q), _scaled(x.slopes, _weight(q) * 2 - 1))
+    return Dual(absolute(x.value), _scaled(x.slopes, _weight(q) * 2 - 1))
 
 
 def _weight(q: Quotient) -> Quotient:
-    """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink."""
+    """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink.
+
+    Where q is zero everywhere the slopes of what is compared may differ, and each kink is another.
+    """
     ring, q = q.ring, q.cancelled()
+    if q.is_zero():
+        return _tied(ring)
     if primitive(q.num)[1] < 0:
         return 1 - _weight(-q)
     w = letter(ring, "weight", q, NONNEGATIVE)
     ring.fact(1 - w.num)
     return w
+
+
+def _tied(ring: Ring) -> Quotient:
+    """Return a number in [0, 1] that occurs nowhere else."""
+    w = letter(ring, f"weight of kink {len(ring.known)}", ring.constant(0), NONNEGATIVE)
+    ring.fact(1 - w.num)
+    return w
+
+
+def _is_zero(x: Any) -> bool:
+    """Whether a number is zero everywhere, with its slopes."""
+    if isinstance(x, Dual):
+        return _is_zero(x.value) and all(map(_is_zero, x.slopes))
+    return bool(x.is_zero())
+
+
+def _code(x: Any) -> str:
+    """Return a number as text that no other number has."""
+    if not isinstance(x, Dual):
+        return str(x.code)
+    return f"{_code(x.value)} + ({', '.join(map(_code, x.slopes))})"
 
 
 def larger(x: Any, y: Any) -> Any:
@@ -163,25 +220,34 @@ def larger(x: Any, y: Any) -> Any:
         if low.value < 0:
             return high
         raise Doubt("infinity has no slope")
-    q = (x - y).value
+    if not isinstance(x, Dual):
+        return compare.larger(x, y)
+    q = base(x - y)
     known = compare.decided(q.ring, q)
-    if known is not None:
+    if known or (known == 0 and _is_zero(x - y)):
         return x if known >= 0 else y
     w = _weight(q)
     slopes = _added(_scaled(x.slopes, w), _scaled(y.slopes, 1 - w))
-    return Dual(compare.larger(x.value, y.value), slopes)
+    return Dual(larger(x.value, y.value), slopes)
 
 
 def largest(entries: list[Any]) -> Any:
     """Return the largest: its slopes are a mean of those of the entries, by letters."""
     if len(entries) <= 2 or any(isinstance(x, Infinite) for x in entries):
         return functools.reduce(larger, entries)
-    finite = list({x.value.code: x for x in entries}.values())
-    value = compare.largest([x.value for x in finite])
-    ring = value.ring
+    if not isinstance(entries[0], Dual):
+        return compare.largest(entries)
+    finite = list({_code(x): x for x in entries}.values())
+    value = largest([x.value for x in finite])
+    at = base(value)
+    ring = at.ring
+    tied = len({base(x).code for x in finite}) < len(finite)
     weights = [
-        letter(ring, f"weight {k + 1} of max", value, NONNEGATIVE) for k in range(len(finite) - 1)
+        _tied(ring) if tied else letter(ring, f"weight {k + 1} of max", at, NONNEGATIVE)
+        for k in range(len(finite) - 1)
     ]
+    if not weights:
+        return finite[0]
     weights.append(1 - total(weights))
     ring.fact(weights[-1].num)
     slopes: Slopes = ()
@@ -197,7 +263,7 @@ def _clamp(machine: Machine, eqn: Any, low: Any, x: Any, high: Any) -> Any:
 
 def _power(machine: Machine, eqn: Any, x: Any, y: Any) -> Any:
     def of_number(a: Dual, b: Any) -> Dual:
-        n = b.value.value() if isinstance(b, Dual) and not b.slopes else None
+        n = base(b).value() if isinstance(b, Dual) and not b.slopes else None
         if n is None or n.q != 1:
             raise Doubt("a power is taken to whole numbers")
         return a ** int(n.p)
@@ -218,19 +284,18 @@ _LINEAR = {
 
 
 def _chained(name: str) -> Rule:
-    f, derivative = SMOOTH[name]
-    return lambda machine, eqn, x: each(lambda a: _function_of(a, f, derivative), x)
+    def of_number(a: Any) -> Any:
+        if isinstance(a, Infinite):
+            raise Doubt("infinity has no slope")
+        return SMOOTH[name](a)
 
-
-def _function_of(a: Any, f: Any, derivative: Any) -> Any:
-    if isinstance(a, Infinite):
-        raise Doubt("infinity has no slope")
-    return a.chain(f, derivative)
+    return lambda machine, eqn, x: each(of_number, x)
 
 
 RULES_OF_DUALS: dict[str, Rule] = {
     **{name: RULES[name] for name in _LINEAR if name in RULES},
     **{name: _chained(name) for name in SMOOTH},
+    "exact": exact_number,
     "abs": lambda machine, eqn, x: each(absolute, x),
     "max": lambda machine, eqn, x, y: each(larger, x, y),
     "min": lambda machine, eqn, x, y: each(lambda a, b: -larger(-a, -b), x, y),
@@ -246,103 +311,11 @@ def _no_comparison(a: Any, b: Any) -> bool:
     raise Doubt("the function may jump: it compares numbers")
 
 
-def field_of(ring: Ring) -> Field:
-    """Return dual numbers as a machine takes them."""
+def field_of(ring: Ring, order: int = 1) -> Field:
+    """Return dual numbers, with derivatives up to an order, as a machine takes them."""
 
     def number(value: Any) -> Any:
         made = value if isinstance(value, Dual) else constant(ring, value)
-        return Dual(made) if isinstance(made, Quotient) else made
+        return variable(made, (), order) if isinstance(made, Quotient) else made
 
     return Field(number, _no_comparison, _no_comparison, RULES_OF_DUALS)
-
-
-# Lipschitz constants -----------------------------------------------------------------------
-
-
-def lipschitz_everywhere(
-    f: Callable[..., Any],
-    shapes: Mapping[str, Any],
-    bound: Any,
-    norms: tuple[Norm, Norm] = (2, 2),
-    moving: Sequence[str] | None = None,
-    totals: Sequence[Sequence[Letter]] = (),
-    work: Work | None = None,
-) -> Everywhere:
-    """Return whether |f(x) - f(x')| <= bound |x - x'| for all pairs of points of a convex domain.
-
-    **Arguments:** `f`: called with the arguments by name; `shapes`, `totals` and `work`: as for
-    `identical`; `bound`: a number or `Fraction`; `norms`: of arguments and of values; `moving`: the
-    arguments that move, all of them if None.
-
-    **Raises:** `NotCertifiable` if f may jump, or has no derivative in this form.
-    """
-    function("f", f, "a function of the arguments by name")
-    check_norms(norms)
-    leaves = as_leaves(shapes)
-    like = [
-        jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
-        for a in leaves.values()
-    ]
-    named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
-    program = Program.trace(lambda *xs: as_row(named(*xs)), like)
-    names = moving_of(moving, list(leaves))
-    count = sum(leaves[name].size for name in names)
-    limit = rational(bound)
-
-    def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
-        start, duals = 0, []
-        for name, value in zip(leaves, values, strict=True):
-            if value.dtype != object:
-                duals.append(value)
-                continue
-            made = np.empty(value.shape, dtype=object)
-            for where in np.ndindex(value.shape):
-                unit = [constant(ring, int(k == start)) for k in range(count)]
-                made[where] = Dual(value[where], tuple(unit) if name in names else ())
-                start += name in names
-            duals.append(made)
-        try:
-            (row,) = program.run(Machine(field=field_of(ring)), duals)
-        except Split as split:
-            raise NotCertifiable(f"the function may jump: {split}") from None
-        if not all(isinstance(y, Dual) for y in row.flat):
-            raise NotCertifiable("a value is infinite.")
-        zero = (constant(ring, 0),) * count
-        matrix = np.array([y.slopes or zero for y in row.flat], dtype=object)
-        return _norm_sides(ring, matrix.reshape(-1, count), limit, norms)
-
-    return over_cases(evaluate, leaves, below, totals, work)
-
-
-def _norm_sides(
-    ring: Ring, matrix: np.ndarray, limit: Any, norms: tuple[Norm, Norm]
-) -> tuple[list[Any], list[Any]]:
-    """Return what is at most what, so that a matrix has at most this norm between two norms."""
-    source, target = norms
-    if source == 1:
-        sizes = [_size(column, target) for column in matrix.T]
-    elif target == float("inf"):
-        sizes = [_size(row, DUAL[source]) for row in matrix]
-    elif source == target == 2 and matrix.shape[0] == matrix.shape[1]:
-        return [_singular_values(matrix)[0]], [constant(ring, limit)]
-    elif source == target == 2:
-        small = matrix if len(matrix) <= matrix.shape[1] else matrix.T
-        gram = [[total(list(a * b)) for b in small] for a in small]
-        square = np.array(gram, dtype=object).reshape(len(small), len(small))
-        return [_eigenvalues(square)[-1]], [constant(ring, limit * limit)]
-    elif target == 1:  # each |x_j| <= |x|, so no value exceeds the sum of all entries
-        entries = [compare.absolute(x) for x in matrix.flat]
-        return [total(entries)], [constant(ring, limit)]
-    else:
-        raise NotCertifiable("between these norms there is no rule.")
-    power = 2 if sizes and sizes[0][1] else 1
-    right = constant(ring, limit**power)
-    return [size for size, _ in sizes], [right] * len(sizes)
-
-
-def _size(row: Sequence[Quotient], norm: Norm) -> tuple[Any, bool]:
-    """Return the norm of a vector, or its square, and whether it is that."""
-    if norm == 2:
-        return total([x * x for x in row]), True
-    parts = [compare.absolute(x) for x in row]
-    return (total(parts) if norm == 1 else compare.largest(parts)), False

@@ -196,7 +196,7 @@ def logistic(x: Any) -> Any:
 
 def cosh(x: Any) -> Any:
     """Return the hyperbolic cosine, which rises with |x|."""
-    if not x.is_finite():
+    if not is_ball(x) or not x.is_finite():
         return x.cosh()
     return at_ends(method("cosh"))(up_to(x.abs_upper()) if x.contains(0) else abs(x))
 

@@ -16,6 +16,7 @@ from theorykit.certify import (  # noqa: F401
     _control,
     _elementwise,
     _fused,
+    _layer_norm,
     _linalg,
     _structure,
 )

@@ -17,7 +17,6 @@ from theorykit.certify._enclose import Program
 from theorykit.certify._functions import Finer
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._normal import field_of
-from theorykit.certify._prove import SIDES, _rows
 from theorykit.certify._quotients import Quotient, constant
 from theorykit.certify._ring import (
     LETTERS,
@@ -34,6 +33,7 @@ from theorykit.certify._ring import (
     rational,
     shortened,
 )
+from theorykit.certify._sides import SIDES, rows_of
 from theorykit.certify._signs import Reason, certain, factored, open_factors
 from theorykit.common.arguments import function, instance, members, shown
 
@@ -160,7 +160,7 @@ def as_program(sides: Callable[..., tuple[Any, Any]], leaves: Mapping[str, np.nd
         jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
         for a in leaves.values()
     ]
-    program = Program.trace(lambda *xs: _rows(named(*xs)), like)
+    program = Program.trace(lambda *xs: rows_of(named(*xs)), like)
 
     def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
         left, right = program.run(Machine(field=field_of(ring)), values)

@@ -3,9 +3,12 @@
 Derivatives are taken here, number by number, and not by JAX: `stop_gradient` and custom rules may
 say something else than the derivative, and a mean value theorem needs the derivative itself. Where
 a function may jump, the slope is given up (None) while the value stays.
+
+A jet may be made of jets: its slopes then carry slopes of their own, which are second derivatives,
+and so on. At a kink the slopes are enclosed, but may jump, so that theirs are given up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flint import arb
@@ -14,53 +17,58 @@ from theorykit.certify import _elementwise as on_balls
 from theorykit.certify._machine import Field, Machine
 from theorykit.certify._numbers import constant, equal, is_wide, less, spanned
 
-_plain = Machine()
-
-Slopes = tuple[arb, ...] | None
+Slopes = tuple[Any, ...] | None
 """Partial derivatives; () is a constant's, None says that there may be a jump."""
 
 
 class Jet:
-    """A value and its partial derivatives, each enclosed over a box."""
+    """A value and its partial derivatives, each enclosed over a box: balls, or jets."""
 
     __slots__ = ("slopes", "value")
 
-    def __init__(self, value: arb, slopes: Slopes = ()):
+    def __init__(self, value: Any, slopes: Slopes = ()):
         self.value, self.slopes = value, slopes
 
     # Arithmetic
 
-    def __add__(self, other: "Jet") -> "Jet":
+    def __add__(self, other: Any) -> "Jet":
+        other = lifted(other)
         return Jet(self.value + other.value, added(self.slopes, other.slopes))
 
-    def __sub__(self, other: "Jet") -> "Jet":
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "Jet":
         return self + -other
+
+    def __rsub__(self, other: Any) -> "Jet":
+        return -self + other
 
     def __neg__(self) -> "Jet":
         return Jet(-self.value, scaled(self.slopes, arb(-1)))
 
-    def __mul__(self, other: "Jet") -> "Jet":
+    def __mul__(self, other: Any) -> "Jet":
         if self is other:
             return self**2
+        other = lifted(other)
         slopes = added(scaled(self.slopes, other.value), scaled(other.slopes, self.value))
         return Jet(self.value * other.value, slopes)
 
-    def __truediv__(self, other: "Jet") -> "Jet":
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Jet":
+        other = lifted(other)
         value = on_balls.quotient(self.value, other.value)
         over = on_balls.quotient(arb(1), other.value)
         return Jet(value, scaled(added(self.slopes, scaled(other.slopes, -value)), over))
 
-    def __rtruediv__(self, one: int) -> "Jet":
-        return Jet(arb(one)) / self
-
-    def __radd__(self, other: int) -> "Jet":
-        return Jet(arb(other)) + self
+    def __rtruediv__(self, other: Any) -> "Jet":
+        return lifted(other) / self
 
     def __pow__(self, n: Any) -> "Jet":
-        if isinstance(n, Jet):
-            if n.slopes != ():
+        if isinstance(n, Jet | arb):
+            value = n.value if isinstance(n, Jet) and n.slopes == () else n
+            if isinstance(value, Jet):
                 return (n * self.log()).exp()
-            value = n.value
             if value.is_exact() and value.is_integer() and abs(value) < 1 << 30:
                 return self ** int(value.unique_fmpz())
             return self._chain(lambda x: x**value, lambda x: value * x ** (value - 1))
@@ -68,7 +76,7 @@ class Jet:
             return Jet(arb(1))
         return self._chain(lambda x: on_balls.power(x, n), lambda x: n * on_balls.power(x, n - 1))
 
-    def _chain(self, f: Callable[[arb], arb], derivative: Callable[[arb], arb]) -> "Jet":
+    def _chain(self, f: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Jet":
         value = f(self.value)
         if not self.slopes:
             return Jet(value, self.slopes)
@@ -122,9 +130,13 @@ class Jet:
     def atan2(self, x: "Jet") -> "Jet":
         square = on_balls.power(self.value, 2) + on_balls.power(x.value, 2)
         slopes = added(scaled(self.slopes, x.value), scaled(x.slopes, -self.value))
-        if not (x.value > 0 or self.value > 0 or self.value < 0):
-            return Jet(arb.atan2(self.value, x.value), None)  # it may jump by 2 pi
-        return Jet(arb.atan2(self.value, x.value), scaled(slopes, 1 / square))
+        above, across = self.value, x.value
+        if isinstance(above, Jet) or isinstance(across, Jet):
+            above, across = lifted(above), lifted(across)
+        here, there = ball_of(above), ball_of(across)
+        if not (there > 0 or here > 0 or here < 0):
+            return Jet(type(above).atan2(above, across), None)  # it may jump by 2 pi
+        return Jet(type(above).atan2(above, across), scaled(slopes, 1 / square))
 
     def erf(self) -> "Jet":
         return self._chain(on_balls.at_ends(lambda x: x.erf()), _bell)
@@ -141,31 +153,55 @@ class Jet:
     # Choice
 
     def __abs__(self) -> "Jet":
-        return self._chain(lambda x: on_balls.absolute(_plain, x), lambda x: x.sgn())
+        value = ball_of(self)
+        if value >= 0:
+            return self  # which keeps what is remembered of it
+        return -self if value <= 0 else self._chain(_absolute, lambda x: x.sgn())
 
     def sgn(self) -> "Jet":
-        sign = self.value if self.value.is_nan() else self.value.sgn()
+        value = ball_of(self)
+        sign = value if value.is_nan() else value.sgn()
         return Jet(sign, () if sign.is_exact() else None)
 
-    def rounded(self, value: arb) -> "Jet":
+    def rounded(self, value: Any) -> "Jet":
         """Return what it is rounded to, over the box: one number, or it jumps."""
-        return Jet(value, () if value.is_exact() else None)
+        return Jet(value, () if ball_of(value).is_exact() else None)
 
     def max(self, other: "Jet") -> "Jet":
         """Return the larger: continuous, so its slopes lie among those of the two."""
-        value = on_balls.larger(_plain, self.value, other.value)
-        return Jet(value, _united(self.slopes, other.slopes))
+        a, b = _alike(self.value, other.value)
+        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
+        return Jet(on_balls.larger(_plain, a, b), slopes)
 
     def min(self, other: "Jet") -> "Jet":
-        value = on_balls.smaller(_plain, self.value, other.value)
-        return Jet(value, _united(self.slopes, other.slopes))
+        a, b = _alike(self.value, other.value)
+        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
+        return Jet(on_balls.smaller(_plain, a, b), slopes)
 
     def union(self, other: "Jet") -> "Jet":
         """Cover two branches; between them the function may jump."""
-        return Jet(self.value.union(other.value), None)
+        a, b = _alike(self.value, other.value)
+        return Jet(a.union(b), None)
 
     def is_finite(self) -> bool:
         return bool(self.value.is_finite())
+
+
+def lifted(x: Any) -> Jet:
+    """Return a jet as it is, and another number as a constant."""
+    return x if isinstance(x, Jet) else Jet(arb(x))
+
+
+def ball_of(x: Any) -> arb:
+    """Return the ball of a jet, of one that is made of jets, or of a ball."""
+    while isinstance(x, Jet):
+        x = x.value
+    return x
+
+
+def _alike(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two numbers, both jets if one is."""
+    return (lifted(a), lifted(b)) if isinstance(a, Jet) or isinstance(b, Jet) else (a, b)
 
 
 def _bell(x: arb) -> arb:
@@ -198,19 +234,49 @@ def scaled(a: Slopes, factor: arb) -> Slopes:
     return a if not a else tuple(x * factor for x in a)
 
 
-def _united(a: Slopes, b: Slopes) -> Slopes:
+def _united(a: Slopes, b: Slopes, nested: bool) -> Slopes:
+    """Return slopes between two; if they have slopes of their own, they may jump."""
     if a is None or b is None:
         return None
     if not a and not b:
         return ()
     a = a or (arb(0),) * len(b or ())
     b = b or (arb(0),) * len(a)
-    return tuple(x if x is y else spanned(x.min(y), x.max(y)) for x, y in zip(a, b, strict=True))
+    between = (lambda x, y: lifted(x).union(lifted(y))) if nested else _spanned
+    return tuple(x if x is y else between(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _spanned(x: arb, y: arb) -> arb:
+    return spanned(x.min(y), x.max(y))
+
+
+def _absolute(x: Any) -> Any:
+    return on_balls.absolute(_plain, x)
+
+
+def variable(value: arb, unit: Sequence[int], order: int) -> Any:
+    """Return a ball as a variable that carries its derivatives up to an order.
+
+    **Arguments:** `unit`: its slopes, a 1 for itself and a 0 for each of the others; all are 0 if
+    it stays where it is, and the order is then 0.
+    """
+    for _ in range(order):
+        value = Jet(value, tuple(map(arb, unit)))
+    return value
+
+
+def derivative(x: Any, i: int) -> Any:
+    """Return the derivative by the i-th variable; None where there may be a jump."""
+    if x is None or not isinstance(x, Jet) or x.slopes == ():
+        return None if x is None else arb(0)
+    return None if x.slopes is None else x.slopes[i]
 
 
 JETS = Field(
     constant=lambda value: value if isinstance(value, Jet) else Jet(constant(value)),
-    less=lambda a, b: less(a.value, b.value),
-    equal=lambda a, b: equal(a.value, b.value),
-    wide=lambda x: is_wide(x.value),
+    less=lambda a, b: less(ball_of(a), ball_of(b)),
+    equal=lambda a, b: equal(ball_of(a), ball_of(b)),
+    wide=lambda x: is_wide(ball_of(x)),
 )
+
+_plain = Machine(field=JETS)

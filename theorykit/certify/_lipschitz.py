@@ -1,4 +1,4 @@
-"""Lipschitz constants on a box: the norm of the derivative, enclosed piece by piece.
+"""Lipschitz constants: the norm of the derivative, enclosed on a box or bounded for all values.
 
 On a convex set a continuous function is Lipschitz with the largest norm of its derivative, where
 that is enclosed in Clarke's sense: at a kink of |x| or max, by the hull of the slopes beside it.
@@ -12,34 +12,25 @@ from fractions import Fraction
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flint import arb
 
-from theorykit.certify._elementwise import absolute, each
+from theorykit.certify import _compare as compare
+from theorykit.certify._box import Piece, leaves_of, read
+from theorykit.certify._duals import Dual, field_of
 from theorykit.certify._enclose import Program
+from theorykit.certify._everywhere import Everywhere, Letter, as_leaves, over_cases
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._normal import _eigenvalues, _singular_values
+from theorykit.certify._norms import DUAL, Norm, as_norms, norm_of
 from theorykit.certify._numbers import ball, float_below, objects, precision
-from theorykit.certify._prove import (
-    BUDGET,
-    Proof,
-    _Piece,
-    _read,
-    check_budget,
-    leaves_of,
-    undecided,
-)
+from theorykit.certify._order import below
+from theorykit.certify._prove import BUDGET, Proof, check_budget, undecided
+from theorykit.certify._quotients import Quotient, constant, total
+from theorykit.certify._ring import Ring, Split, Work, rational
+from theorykit.certify._sides import as_row
 from theorykit.common.arguments import function, shown
-
-Norm = float
-"""The norm of a vector: 1, 2 or infinity."""
-
-_PLAIN = Machine()
-
-INFINITY = float("inf")
-DUAL: dict[Norm, Norm] = {1: INFINITY, 2: 2, INFINITY: 1}
-"""The norm of a row, as a map from vectors of a norm to numbers."""
 
 
 def prove_lipschitz(
@@ -69,9 +60,9 @@ def prove_lipschitz(
     function("f", f, "a function of the variables by name")
     function("progress", progress, "a function of the share done")
     check_budget(budget)
-    check_norms(norms)
+    norms = as_norms(norms)
     with precision(bits):
-        whole, _, shapes = _read(box)
+        whole, _, shapes = read(box)
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: f(**dict(zip(shapes, xs, strict=True)))
         program = Program.trace(lambda *xs: as_row(named(*xs)), like)
@@ -81,20 +72,6 @@ def prove_lipschitz(
         return _search(
             program, whole, shapes, moving, ball(constant), norms, budget, bits, progress
         )
-
-
-def check_norms(norms: Any) -> None:
-    """Raise a `ValueError` for what are no two norms."""
-    pair = isinstance(norms, tuple | list) and len(norms) == 2
-    if not pair or any(isinstance(n, bool) or n not in DUAL for n in map(_as_number, norms)):
-        raise ValueError(
-            "norms are those of arguments and of values, each 1, 2 or infinity, as in (2, 2), not "
-            f"{shown(norms)}."
-        )
-
-
-def _as_number(norm: Any) -> Any:
-    return norm if isinstance(norm, int | float) else None
 
 
 def moving_of(given: Any, names: Sequence[str]) -> Sequence[str]:
@@ -116,7 +93,7 @@ def moving_of(given: Any, names: Sequence[str]) -> Sequence[str]:
 
 def _search(
     program: Program,
-    whole: _Piece,
+    whole: Piece,
     shapes: Mapping[str, tuple[int, ...]],
     moving: Sequence[int],
     constant: arb,
@@ -157,7 +134,7 @@ def _search(
 
 def _slopes(
     program: Program,
-    piece: _Piece,
+    piece: Piece,
     shapes: Mapping[str, tuple[int, ...]],
     moving: Sequence[int],
 ) -> np.ndarray:
@@ -181,52 +158,93 @@ def _slopes(
     return made
 
 
-def norm_of(matrix: np.ndarray, norms: tuple[Norm, Norm]) -> arb:
-    """Return a bound on the norm of all matrices within these balls, as a map between two norms.
+# For all values ----------------------------------------------------------------------------
 
-    It is the norm itself, for a matrix of numbers that are not negative, from 1 to any norm and
-    from any norm to infinity. From 2 to 2 it is the smaller of Frobenius' norm and Schur's bound,
-    the root of the largest sum of a row times that of a column.
+
+def lipschitz_everywhere(
+    f: Callable[..., Any],
+    shapes: Mapping[str, Any],
+    bound: Any,
+    norms: tuple[Norm, Norm] = (2, 2),
+    moving: Sequence[str] | None = None,
+    totals: Sequence[Sequence[Letter]] = (),
+    work: Work | None = None,
+) -> Everywhere:
+    """Return whether |f(x) - f(x')| <= bound |x - x'| for all pairs of points of a convex domain.
+
+    **Arguments:** `f`: called with the arguments by name; `shapes`, `totals` and `work`: as for
+    `identical`; `bound`: a number or `Fraction`; `norms`: of arguments and of values; `moving`: the
+    arguments that move, all of them if None.
+
+    **Raises:** `NotCertifiable` if f may jump, or has no derivative in this form.
     """
-    size = each(lambda x: absolute(_PLAIN, x).upper(), matrix)
-    if not size.size:
-        return arb(0)
+    function("f", f, "a function of the arguments by name")
+    norms = as_norms(norms)
+    leaves = as_leaves(shapes)
+    like = [
+        jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
+        for a in leaves.values()
+    ]
+    named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
+    program = Program.trace(lambda *xs: as_row(named(*xs)), like)
+    names = moving_of(moving, list(leaves))
+    count = sum(leaves[name].size for name in names)
+    limit = rational(bound)
+
+    def evaluate(ring: Ring, values: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
+        start, duals = 0, []
+        for name, value in zip(leaves, values, strict=True):
+            if value.dtype != object:
+                duals.append(value)
+                continue
+            made = np.empty(value.shape, dtype=object)
+            for where in np.ndindex(value.shape):
+                unit = [constant(ring, int(k == start)) for k in range(count)]
+                made[where] = Dual(value[where], tuple(unit) if name in names else ())
+                start += name in names
+            duals.append(made)
+        try:
+            (row,) = program.run(Machine(field=field_of(ring)), duals)
+        except Split as split:
+            raise NotCertifiable(f"the function may jump: {split}") from None
+        if not all(isinstance(y, Dual) for y in row.flat):
+            raise NotCertifiable("a value is infinite.")
+        zero = (constant(ring, 0),) * count
+        matrix = np.array([y.slopes or zero for y in row.flat], dtype=object)
+        return _norm_sides(ring, matrix.reshape(-1, count), limit, norms)
+
+    return over_cases(evaluate, leaves, below, totals, work)
+
+
+def _norm_sides(
+    ring: Ring, matrix: np.ndarray, limit: Any, norms: tuple[Norm, Norm]
+) -> tuple[list[Any], list[Any]]:
+    """Return what is at most what, so that a matrix has at most this norm between two norms."""
     source, target = norms
     if source == 1:
-        return _largest([vector_norm(column, target) for column in size.T])
-    rows = [vector_norm(row, DUAL[source]) for row in size]
-    bound = vector_norm(rows, target)
-    if source == target == 2:
-        across = _largest([sum(row, arb(0)) for row in size])
-        down = _largest([sum(column, arb(0)) for column in size.T])
-        bound = _least(bound, (across * down).sqrt())
-    return bound
+        sizes = [_size(column, target) for column in matrix.T]
+    elif target == float("inf"):
+        sizes = [_size(row, DUAL[source]) for row in matrix]
+    elif source == target == 2 and matrix.shape[0] == matrix.shape[1]:
+        return [_singular_values(matrix)[0]], [constant(ring, limit)]
+    elif source == target == 2:
+        small = matrix if len(matrix) <= matrix.shape[1] else matrix.T
+        gram = [[total(list(a * b)) for b in small] for a in small]
+        square = np.array(gram, dtype=object).reshape(len(small), len(small))
+        return [_eigenvalues(square)[-1]], [constant(ring, limit * limit)]
+    elif target == 1:  # each |x_j| <= |x|, so no value exceeds the sum of all entries
+        entries = [compare.absolute(x) for x in matrix.flat]
+        return [total(entries)], [constant(ring, limit)]
+    else:
+        raise NotCertifiable("between these norms there is no rule.")
+    power = 2 if sizes and sizes[0][1] else 1
+    right = constant(ring, limit**power)
+    return [size for size, _ in sizes], [right] * len(sizes)
 
 
-def _largest(numbers: Sequence[arb]) -> arb:
-    made = numbers[0]
-    for x in numbers[1:]:
-        made = made.max(x)
-    return made
-
-
-def _least(a: arb, b: arb) -> arb:
-    return b if b.upper() < a.upper() else a
-
-
-def vector_norm(entries: Sequence[arb], norm: Norm) -> arb:
-    """Return the norm of a vector of numbers that are not negative."""
-    if norm == INFINITY:
-        return _largest(list(entries))
-    if norm == 1:
-        return sum(entries, arb(0))
-    return sum((x * x for x in entries), arb(0)).sqrt()
-
-
-def as_row(found: Any) -> jax.Array:
-    """Return the entries of a tree of arrays in one row."""
-    try:
-        parts = [jnp.ravel(jnp.asarray(x)) for x in jax.tree.leaves(found)]
-    except (TypeError, ValueError):
-        raise ValueError(f"f returns arrays of numbers, not {shown(found)}.") from None
-    return jnp.concatenate([x.astype(jnp.result_type(x, jnp.float64)) for x in parts])
+def _size(row: Sequence[Quotient], norm: Norm) -> tuple[Any, bool]:
+    """Return the norm of a vector, or its square, and whether it is that."""
+    if norm == 2:
+        return total([x * x for x in row]), True
+    parts = [compare.absolute(x) for x in row]
+    return (total(parts) if norm == 1 else compare.largest(parts)), False

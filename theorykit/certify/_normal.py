@@ -40,11 +40,12 @@ def entrywise(f: Callable[..., Any]) -> Rule:
     return lambda machine, eqn, *xs: each(f, *xs)
 
 
-def _exact(machine: Machine, eqn: Any) -> np.ndarray:
+def exact_number(machine: Machine, eqn: Any) -> np.ndarray:
     value = eqn.params["value"]
     ring = machine.number(0).ring
     if isinstance(value, str):
-        return objects(letter(ring, value, ring.constant(0), POSITIVE, name=value), ())
+        named = letter(ring, value, ring.constant(0), POSITIVE, name=value)
+        return objects(machine.number(named), ())
     return objects(machine.number(value), ())
 
 
@@ -248,7 +249,7 @@ def _singular_values(a: np.ndarray) -> np.ndarray:
 
 
 OWN: dict[str, Rule] = {
-    "exact": _exact,
+    "exact": exact_number,
     "exp": _exp,
     "exp2": entrywise(lambda q: of.exp(q * of.log(constant(q.ring, 2)))),
     "pow": lambda machine, eqn, x, y: each(of.raised, x, y),

@@ -25,9 +25,9 @@ from theorykit.certify._everywhere import (
 )
 from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
-from theorykit.certify._prove import SIDES
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
+from theorykit.certify._sides import SIDES
 from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain, factored, signed
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function

@@ -7,20 +7,18 @@ from fractions import Fraction
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flint import arb
 
-from theorykit.certify._enclose import Balls, Program, number_array
+from theorykit.certify._box import Box, Piece, fraction_of, leaves_of, named_ends, read
+from theorykit.certify._enclose import Balls, Program
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
-from theorykit.certify._numbers import ball, float_above, float_below, precision
+from theorykit.certify._numbers import float_below, precision
+from theorykit.certify._sides import SIDES, rows_of
+from theorykit.certify._touch import Touches
 from theorykit.common import picture
-from theorykit.common.arguments import as_array, function, shown
-
-Box = dict[str, tuple[Any, Any]]
-
-SIDES = "a function of the variables by name, which returns (lhs, rhs)"
+from theorykit.common.arguments import function, shown
 
 BUDGET = 2000
 """Pieces that are looked at, unless more are asked for."""
@@ -35,7 +33,7 @@ class Proof:
     floats (fractions where it is none) by name, with `lhs` and `rhs` enclosed there; `left`, the
     pieces that are undecided (a thousand of them at most), `within`, the smallest box that has them
     all, and `share`, how much of the box's volume they hold; `why`, the last thing that could not
-    be certified, if any.
+    be certified, if any; `touching`, where both sides were found to be equal, as in "y = x".
     """
 
     status: str
@@ -49,15 +47,16 @@ class Proof:
     share: float = 0.0
     why: str = ""
     within: Box | None = None
+    touching: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.status == "proved"
 
     def __str__(self) -> str:
         if self.status == "proved":
-            return (
-                f"proved on {self.boxes} pieces at {self.bits} bits; rhs - lhs >= {self.slack:.3g}"
-            )
+            equal = f", equal at {'; '.join(self.touching)}" if self.touching else ""
+            pieces = f"{self.boxes} pieces at {self.bits} bits"
+            return f"proved on {pieces}; rhs - lhs >= {self.slack:.3g}{equal}"
         if self.status == "refuted":
             return f"refuted at {self.point}: lhs = {self.lhs}, rhs = {self.rhs}"
         why = f"; {self.why}" if self.why else ""
@@ -80,35 +79,6 @@ def _(proof: Proof) -> list[Any]:
     return [picture.Words(f"Refuted after {pieces}, at {proof.bits} bits."), picture.Rows(rows)]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Piece:
-    """A part of the box: exact ends a variable, and its share of the volume."""
-
-    low: tuple[arb, ...]
-    high: tuple[arb, ...]
-    share: Fraction
-
-    # An end that is no float, a third say, is an exact number just outside of the box.
-
-    def balls(self) -> list[arb]:
-        return [a if a is b else a.union(b) for a, b in zip(self.low, self.high, strict=True)]
-
-    def middle(self) -> list[arb]:
-        return [_between(a, b) for a, b in zip(self.low, self.high, strict=True)]
-
-    def halves(self, i: int) -> "list[_Piece]":
-        cut = _between(self.low[i], self.high[i])
-        half = self.share / 2
-        return [
-            _Piece(self.low, _with(self.high, i, cut), half),
-            _Piece(_with(self.low, i, cut), self.high, half),
-        ]
-
-    def face(self, i: int, low: bool) -> "_Piece":
-        end = self.low[i] if low else self.high[i]
-        return _Piece(_with(self.low, i, end), _with(self.high, i, end), self.share)
-
-
 def prove(
     inequality: Callable[..., tuple[Any, Any]],
     box: Mapping[str, tuple[Any, Any]],
@@ -122,7 +92,9 @@ def prove(
     Branch and bound: a piece of the box is done when the enclosure of rhs - lhs is not negative,
     from the natural enclosure or from the mean value form g(c) + g'(box)(box - c). Where rhs - lhs
     is monotone in a variable, its face stands for the piece. Other pieces are halved. There is no
-    tolerance, so an equality inside the box is left undecided.
+    tolerance. An equality inside the box is proved where it is exact by the normal form of
+    `identical`, at a point or on a flat such as y = x, and the next derivative is positive around
+    it; other equalities are left undecided.
 
     **Arguments:** `inequality`: called with the box's variables by name, returns (lhs, rhs):
     numbers, arrays or lists of arrays; `box`: (low, high) a variable, numbers or arrays of one
@@ -135,7 +107,7 @@ def prove(
     function("progress", progress, "a function of the share done")
     check_budget(budget)
     with precision(bits):
-        whole, inner, shapes = _read(box)
+        whole, inner, shapes = read(box)
         search = _Search(inequality, shapes, inner)
         return search.run(whole, budget, bits, progress)
 
@@ -158,37 +130,55 @@ class _Search:
         self.shapes, self.inner = shapes, inner
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
-        self.sides = Program.trace(lambda *xs: _rows(named(*xs)), like)
+        self.sides = Program.trace(lambda *xs: rows_of(named(*xs)), like)
         self.why = ""
+        self.next_look = 2
 
-    def run(
-        self, whole: _Piece, budget: int, bits: int, progress: Callable[[float], None]
-    ) -> Proof:
+    def run(self, whole: Piece, budget: int, bits: int, progress: Callable[[float], None]) -> Proof:
         """Look at pieces, the largest first."""
         pieces = deque([whole])
         done, slack, looked = Fraction(0), arb.pos_inf(), 0
+        touches = Touches(self.sides, self.shapes, whole)
         while pieces and looked < budget:
             piece = pieces.popleft()
             looked += 1
             bound, slopes = self.over(piece)
-            if all(b.lower() >= 0 for b in bound):  # a NaN is not
-                slack = min([slack, *(b.lower() for b in bound)])
+            left = [k for k, b in enumerate(bound) if not b.lower() >= 0]  # a NaN is not
+            found = self.at_middle(piece) if left else None
+            if found is not None:
+                return Proof("refuted", looked, bits, **found)
+            smaller = self.divided(piece, slopes) if left else []
+            if not left or self.touched(touches, piece, left, looked, last=not smaller):
+                least = [arb(0) if k in left else b.lower() for k, b in enumerate(bound)]
+                slack = min([slack, *least])
                 done += piece.share
                 progress(float(done))
                 continue
-            found = self.at_middle(piece)
-            if found is not None:
-                return Proof("refuted", looked, bits, **found)
-            smaller = self.divided(piece, slopes)
             if not smaller:
                 pieces.append(piece)  # a point that does not decide: more bits, or an equality
                 break
             pieces.extend(smaller)
         if not pieces:
-            return Proof("proved", looked, bits, slack=float_below(slack))
-        return undecided(self.shapes, pieces, looked, bits, self.why)
+            equal = touches.said()
+            return Proof("proved", looked, bits, slack=float_below(slack), touching=equal)
+        rest = undecided(self.shapes, pieces, looked, bits, self.why)
+        return dataclasses.replace(rest, touching=touches.said())
 
-    def over(self, piece: _Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
+    def touched(
+        self, touches: Touches, piece: Piece, entries: list[int], looked: int, last: bool
+    ) -> bool:
+        """Whether these entries are proved by an equality near a piece.
+
+        Equalities are looked for now and then, and at a piece that is the last word on its points.
+        """
+        if touches.prove(piece, entries):
+            return True
+        if not last and looked < self.next_look:
+            return False
+        self.next_look = max(self.next_look, looked + 1 + looked // 2)
+        return touches.look(piece, entries[:MOST_ENTRIES]) and touches.prove(piece, entries)
+
+    def over(self, piece: Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
         """Return enclosures of rhs - lhs over a piece, an entry each, and their slopes."""
         balls = piece.balls()
         n = len(balls)
@@ -220,7 +210,7 @@ class _Search:
         none: list[tuple[arb, ...] | None] = [None] * len(bounds)
         return bounds, none
 
-    def narrowed(self, piece: _Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
+    def narrowed(self, piece: Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
         """Return the better of natural enclosure and mean value form, an entry each."""
         middle = piece.middle()
         try:
@@ -243,7 +233,7 @@ class _Search:
         left, right = self.sides.run(Machine(), self.leaves(point))
         return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
 
-    def at_middle(self, piece: _Piece) -> dict[str, Any] | None:
+    def at_middle(self, piece: Piece) -> dict[str, Any] | None:
         """Return the middle if it certainly violates the inequality."""
         middle = piece.middle()
         if not all(a <= m <= b for m, (a, b) in zip(middle, self.inner, strict=True)):
@@ -258,7 +248,7 @@ class _Search:
         point = {k: _exactly(v) for k, v in self.named(middle).items()}
         return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
 
-    def divided(self, piece: _Piece, slopes: list[tuple[arb, ...] | None]) -> list[_Piece]:
+    def divided(self, piece: Piece, slopes: list[tuple[arb, ...] | None]) -> list[Piece]:
         """Return what is to be looked at in place of a piece."""
         wide = [i for i, (a, b) in enumerate(zip(piece.low, piece.high, strict=True)) if a is not b]
         if not wide:
@@ -292,22 +282,9 @@ class _Search:
         return dict(zip(self.shapes, self.leaves(numbers), strict=True))
 
 
-def leaves_of(shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[Any]) -> list[np.ndarray]:
-    """Return the numbers as one array a variable."""
-    made, start = [], 0
-    for shape in shapes.values():
-        array = np.empty(shape, dtype=object)
-        flat = array.reshape(-1)
-        for k in range(flat.size):
-            flat[k] = numbers[start + k]
-        start += flat.size
-        made.append(array)
-    return made
-
-
 def undecided(
     shapes: Mapping[str, tuple[int, ...]],
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Piece],
     looked: int,
     bits: int,
     why: str,
@@ -323,9 +300,12 @@ def undecided(
         left=tuple(named_ends(shapes, p) for p in list(pieces)[:MOST_LEFT]),
         share=float(share),
         why=why,
-        within=named_ends(shapes, _Piece(low, high, share)),
+        within=named_ends(shapes, Piece(low, high, share)),
     )
 
+
+MOST_ENTRIES = 4
+"""Entries of a piece whose equalities are looked for at a time."""
 
 MOST_LEFT = 1000
 """Undecided pieces that are returned."""
@@ -352,116 +332,12 @@ def _interval(low: float, high: float) -> str:
     )
 
 
-def named_ends(shapes: Mapping[str, tuple[int, ...]], piece: _Piece) -> Box:
-    """Return a piece as it could be given to `prove`, in floats rounded outward."""
-    ends = zip(shapes, leaves_of(shapes, piece.low), leaves_of(shapes, piece.high), strict=True)
-    return {k: (_floats(low, float_below), _floats(high, float_above)) for k, low, high in ends}
-
-
-def _between(low: arb, high: arb) -> arb:
-    """Return an exact number between two, a float if there is one that is near the middle."""
-    if low is high:
-        return low
-    middle = ((low + high) / 2).mid()
-    near = arb(float(middle))
-    return near if low < near < high else middle
-
-
 def _exactly(array: np.ndarray) -> Any:
     """Return exact numbers as floats where they are floats, else as fractions."""
     made = np.empty(array.shape, dtype=object)
     for where in np.ndindex(array.shape):
-        number: Any = array[where]
-        mantissa, exponent = number.man_exp()
-        value = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        value = fraction_of(array[where])
         made[where] = float(value) if Fraction(float(value)) == value else value
     if all(isinstance(v, float) for v in made.flat):
         made = made.astype(float)
     return made if array.shape else made.item()
-
-
-def _floats(array: np.ndarray, of: Callable[[arb], float] = float) -> Any:
-    made = np.array([of(v) for v in array.flat], dtype=float).reshape(array.shape)
-    return made if array.shape else float(made)
-
-
-def _rows(sides: Any) -> tuple[jax.Array, jax.Array]:
-    """Return both sides as vectors of equal length."""
-    try:
-        left, right = (jax.tree.leaves(side) for side in sides)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "an inequality returns two sides, as in lambda x: (jnp.sin(x), x)."
-        ) from None
-    if len(left) == 1:
-        left = left * len(right)
-    if len(right) == 1:
-        right = right * len(left)
-    if len(left) != len(right) or not left:
-        raise ValueError(f"lhs has {len(left)} arrays and rhs {len(right)}; they must match.")
-    pairs = [
-        jnp.broadcast_arrays(*(as_array("a side", x, "buifc") for x in (a, b)))
-        for a, b in zip(left, right, strict=True)
-    ]
-    real = lambda x: x.astype(jnp.result_type(x, jnp.float64)).ravel()
-    return (
-        jnp.concatenate([real(a) for a, _ in pairs]),
-        jnp.concatenate([real(b) for _, b in pairs]),
-    )
-
-
-def _read(
-    box: Mapping[str, tuple[Any, Any]],
-) -> tuple[_Piece, list[tuple[arb, arb]], dict[str, tuple]]:
-    """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
-    if not isinstance(box, Mapping) or not box:
-        raise ValueError(
-            f"a box has one interval per variable, as in dict(x=(0, 1)), not {shown(box)}."
-        )
-    lows: list[arb] = []
-    highs: list[arb] = []
-    inner: list[tuple[arb, arb]] = []
-    shapes = {}
-    for name, pair in box.items():
-        try:
-            low, high = pair
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} needs two ends, (low, high), not {shown(pair)}.") from None
-        low, high = (_end(name, e) for e in (low, high))
-        low, high = np.broadcast_arrays(low, high)
-        shapes[name] = low.shape
-        for a, b in zip(low.flat, high.flat, strict=True):
-            if a > b or not (a.is_finite() and b.is_finite()):
-                raise ValueError(
-                    f"the box is empty: {name} runs from {float(a):g} to {float(b):g}; "
-                    "the lower end comes first."
-                )
-            inner.append((_ends(a)[1], _ends(b)[0]))
-            same = a.is_exact() and b.is_exact() and a == b
-            lows.append(_ends(a)[0])
-            highs.append(lows[-1] if same else _ends(b)[1])
-    if not lows:
-        raise ValueError("the box is empty: its variables have no entries.")
-    return _Piece(tuple(lows), tuple(highs), Fraction(1)), inner, shapes
-
-
-def _ends(x: arb) -> tuple[arb, arb]:
-    """Return the ends of a ball; an exact number is its own, at any precision."""
-    return (x, x) if x.is_exact() else (x.lower(), x.upper())
-
-
-def _end(name: str, end: Any) -> np.ndarray:
-    try:
-        values = number_array(end)
-    except ValueError as error:
-        raise ValueError(f"an end of {name} is not a number: {error}") from None
-    made = np.empty(values.shape, dtype=object)
-    for where in np.ndindex(values.shape):
-        made[where] = ball(values[where])
-        if not isinstance(made[where], arb):
-            raise ValueError(f"an end of {name} is complex: {made[where]}.")
-    return made
-
-
-def _with(ends: tuple[arb, ...], i: int, end: arb) -> tuple[arb, ...]:
-    return (*ends[:i], end, *ends[i + 1 :])

@@ -68,7 +68,8 @@ def _split(machine, eqn, x):
 
 @rule("unstack")
 def _unstack(machine, eqn, x):
-    return list(np.moveaxis(x, eqn.params.get("axis", eqn.params.get("dimension", 0)), 0))
+    rows = np.moveaxis(x, eqn.params.get("axis", eqn.params.get("dimension", 0)), 0)
+    return [rows[k, ...] for k in range(len(rows))]  # arrays, also those of one number
 
 
 @rule("iota")

@@ -20,13 +20,18 @@ with random numbers, compilation took a fifth (0.4 s instead of 1.9 s).
 
 
 def compile_for(
-    function: Callable[..., Any], *arguments: Any, repeats: int = 1, twice: str = ""
+    function: Callable[..., Any],
+    *arguments: Any,
+    repeats: int = 1,
+    twice: str = "",
+    look: Callable[[Any], None] = lambda program: None,
 ) -> Callable:
     """Return `jax.jit(function)` compiled for these arguments.
 
     **Arguments:** `repeats`: how many times the body of its loop runs, which the compiler's
     estimate of the work does not know; `twice`: if given, the function is traced a second time,
-    and this is its name in the sentence for one that gives another program then.
+    and this is its name in the sentence for one that gives another program then; `look`: called
+    with the traced program.
 
     **Raises:** `ClaimError` if it does.
     """
@@ -36,6 +41,7 @@ def compile_for(
         again = jax.jit(functools.partial(function)).trace(*arguments)
         if not alike(traced.jaxpr, again.jaxpr):
             raise ClaimError(unsteady(twice, "tracing it twice gives two different programs"))
+    look(traced.jaxpr)
     lowered = traced.lower()
     cost = lowered.cost_analysis() or {}
     work = repeats * cost.get("flops", 0.0)

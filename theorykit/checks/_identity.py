@@ -12,6 +12,7 @@ from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._certificates import certify_first, enclosed_at, fallen_control
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._inputs import Case, Inputs
+from theorykit.checks._literals import at_literals
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
 from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
@@ -96,6 +97,9 @@ class Identity(Check):
                 continue
             error, finest_here, finite = self._measure(sides, points)
             finest, compared = min(finest, finest_here), compared or finite
+            if self.traceable and self.over.arguments and error.max() <= self.tol:
+                thin, more = self._thin(sides, points)
+                points, error = points + thin, np.concatenate([error, more])
             tried += len(points)
             largest = max(largest, float(error.max()))
             if largest > self.tol:
@@ -126,6 +130,19 @@ class Identity(Check):
             resolution=of_identity(finest) if np.isfinite(finest) else self._absolute(),
         )
         return found if trial.is_control else self._proved(found, trial)
+
+    def _thin(
+        self, sides: Sides, points: Sequence[Case]
+    ) -> tuple[list[Case], Float[np.ndarray, " cases"]]:
+        """Return points at numbers of the program where the sides differ, and their errors."""
+        try:
+            tried = at_literals(sides, [points[0], points[-1]])
+            left, right = sides.evaluate(tried)
+        except Exception:  # it cannot be evaluated there: nothing is found
+            return [], np.empty(0)
+        error = self._errors(left, right)[0]
+        bad = (error > self.tol) & ~(np.isnan(left) | np.isnan(right)).any(axis=1)
+        return [p for p, is_bad in zip(tried, bad, strict=True) if is_bad], error[bad]
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
         """Return both sides at a point, an entry each."""

@@ -20,6 +20,7 @@ from theorykit.checks._certificates import (
 )
 from theorykit.checks._everywhere import Everywhere, proved_everywhere
 from theorykit.checks._inputs import Case, Inputs
+from theorykit.checks._literals import at_literals
 from theorykit.checks._nearness import Nearness
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
@@ -59,7 +60,8 @@ class LargestRatio(Measurement):
 class Inequality(Check):
     """`lhs(...) <= rhs(...)` for every point of a domain, entry by entry.
 
-    Structured and random cases first; then Adam from many starts, half of them the worst cases,
+    Structured and random cases first, and at last points at the numbers that the two sides name,
+    for what fails on thin sets. In between, Adam from many starts, half of them the worst cases,
     maximising the relative gap (lhs - rhs) / (|lhs| + |rhs|), which grows with lhs / rhs and
     makes sense for any sign of rhs. Sizes are taken from the smallest up, and the witness comes
     from the first that fails.
@@ -139,6 +141,9 @@ class Inequality(Check):
                 if found:
                     more, _ = self._measure(sides, found, seen)
                     points, margin = points + found, np.concatenate([margin, more])
+            if self.traceable and not self._violates(margin).any():
+                thin, beyond = self._thin(sides, points)
+                points, margin = points + thin, np.concatenate([margin, beyond])
             tried += len(points)
             informative += int(np.isfinite(margin).sum())
             if self._violates(margin).any():
@@ -162,6 +167,18 @@ class Inequality(Check):
             Verdict.holds, grade, tried, unattacked, seen.measured(), resolution=resolution
         )
         return held if trial.is_control else self._proved(held, trial)
+
+    def _thin(
+        self, sides: Sides, points: Sequence[Case]
+    ) -> tuple[list[Case], Float[np.ndarray, " cases"]]:
+        """Return points at numbers of the program that violate it, and their margins."""
+        try:
+            tried = at_literals(sides, [points[0], points[-1]])
+            margin = self._measure_quietly(sides, tried, _Tightest(self.floor))
+        except Exception:  # it cannot be evaluated there: nothing is found
+            return [], np.empty(0)
+        bad = self._violates(margin)
+        return [p for p, is_bad in zip(tried, bad, strict=True) if is_bad], margin[bad]
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
         """Return both sides at a point, an entry each."""

@@ -14,6 +14,7 @@ import numpy as np
 from theorykit.certify import (
     Balls,
     NotCertifiable,
+    as_norms,
     exact,
     lipschitz_everywhere,
     ordered,
@@ -29,8 +30,6 @@ from theorykit.checks._shapes import Sizes
 from theorykit.checks._sides import ASKED, Sides, checked_domain
 from theorykit.common.arguments import instance, shown, size
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
-
-NORMS = (1, 2, float("inf"))
 
 NEAREST = 1e-3
 """How near a pair is tried at least, as a part of the distance of two points that are drawn."""
@@ -102,12 +101,10 @@ class Lipschitz(Check):
         checked_domain(self.over)
         kinds = OnBox | Everywhere | None
         instance("proof", self.proof, kinds, "what on_box(...) or everywhere(...) returns")
-        given = self.norms if isinstance(self.norms, tuple | list) else (self.norms, self.norms)
-        if len(given) != 2 or any(norm not in NORMS for norm in given):
-            raise ClaimError(
-                "norms are those of arguments and of values, each 1, 2 or infinity, as in "
-                f"norms=(2, float('inf')), not {shown(self.norms)}."
-            )
+        try:
+            as_norms(self.norms)
+        except ValueError as error:
+            raise ClaimError(str(error)) from None
         if self.over.maps or self.over.premises:
             raise ClaimError(
                 "a Lipschitz constant is about a convex domain, and one with a map or a premise "
@@ -126,8 +123,7 @@ class Lipschitz(Check):
     @property
     def both_norms(self) -> tuple[float, float]:
         """The norms of arguments and of values."""
-        source, target = self.norms if isinstance(self.norms, tuple | list) else 2 * (self.norms,)
-        return float(source), float(target)
+        return as_norms(self.norms)
 
     @property
     def moving(self) -> tuple[str, ...]:

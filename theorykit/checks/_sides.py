@@ -133,11 +133,14 @@ class Sides:
                 if not all(map(_same, again, rows[0])):
                     raise ClaimError(unsteady(self.name(side), "at one point it gives two values"))
             return [np.stack([np.asarray(x) for x in leaf]) for leaf in zip(*rows, strict=True)]
-        what = (side, id(self.over), *self.sizes.items(), self.batch)
+        what = self._key(side)
         first = stack([cases[0]] * self.batch)
         twice = "" if steady in self.trial.memory else self.name(side)
         many = jax.vmap(lambda p: self.at(side, p), axis_size=self.batch)
-        compiled = self.trial.remember(what, lambda: compile_for(many, first, twice=twice))
+        look = lambda program: self.trial.memory.update({("program", what): program})
+        compiled = self.trial.remember(
+            what, lambda: compile_for(many, first, twice=twice, look=look)
+        )
         self.trial.memory[steady] = True
         parts = []
         for start in range(0, len(cases), self.batch):
@@ -146,6 +149,15 @@ class Sides:
             values = compiled(stack(padded))
             parts.append([np.asarray(v)[: len(chunk)] for v in values])
         return [np.concatenate(leaf) for leaf in zip(*parts, strict=True)]
+
+    def _key(self, side: Side) -> tuple[Any, ...]:
+        """Return what a compiled side is remembered by."""
+        return (side, id(self.over), *self.sizes.items(), self.batch)
+
+    def programs(self) -> list[Any]:
+        """Return the jaxprs of the sides that were evaluated; none if they are not traceable."""
+        keys = [("program", self._key(side)) for side in (self.lhs, self.rhs)]
+        return [self.trial.memory[key] for key in keys if key in self.trial.memory]
 
     def witness(self, parameters: Case, entry: int, most: int | None = None) -> Witness:
         """Return the point written as numpy, with the sides' values at this entry.

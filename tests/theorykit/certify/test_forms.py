@@ -9,7 +9,8 @@ import pytest
 from flint import fmpq
 
 from theorykit.certify import NotCertifiable, Work, exact, identical, letters, ordered
-from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
+from theorykit.certify._forms import _by_entries, by_cauchy, by_minors, by_triangle
+from theorykit.certify._quotients import Quotient
 from theorykit.certify._ring import NONNEGATIVE, POSITIVE, REAL, Ring
 from theorykit.certify._signs import certain
 
@@ -137,8 +138,6 @@ def test_cauchy_asks_for_weights_that_are_not_negative():
 def test_the_triangle_asks_for_the_entries_of_the_maximum():
     made = ring(REAL, REAL, REAL)
     x, y, z = made.gens[:3]
-    from theorykit.certify._quotients import Quotient
-
     entries = [Quotient(made, m) for m in moduli(made, [x, y])]
     M = made.gens[made.letter("max", entries, "M", "M", NONNEGATIVE, None)]
     prove = lambda p: certain(made, p)
@@ -149,6 +148,28 @@ def test_the_triangle_asks_for_the_entries_of_the_maximum():
     assert by_triangle(made, 99 * M - e, prove) is None
     (f,) = moduli(made, [x * y])  # not linear
     assert by_triangle(made, 99 * M - f, prove) is None
+
+
+SHARES = {fmpq(1): True, fmpq(1, 2): True, fmpq(1001, 1000): False, fmpq(2): False,
+          fmpq(-1001, 1000): False, fmpq(-2): False, fmpq(-1, 2): None}  # fmt: skip
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_projection_is_no_longer_than_what_is_projected(share):
+    """With z = c y the sum of M^2 - z_k^2 is at least zero for |c| <= 1 only."""
+    made = ring(REAL, REAL)
+    u, v = made.gens[:2]
+    entries = [u + v, u - v]  # no letters, whose signs could be turned
+    M = made.gens[
+        made.letter(
+            "max", [Quotient(made, m) for m in moduli(made, entries)], "M", "M", NONNEGATIVE, None
+        )
+    ]
+    inner = [share * y for y in entries]
+    gap = made.reduced(sum((M * M - z * z for z in inner), made.constant(0)))
+    found = _by_entries(made, gap, M, [made.constant(1)] * 2, inner)
+    assert found is None or SHARES[share]
+    assert found or not SHARES[share]
 
 
 FORMS = list(itertools.product((-1, 0, 1, 2), (-2, -1, 0, 1), (-3, 0, 1, 3)))

@@ -11,11 +11,12 @@ from flint import arb
 from theorykit.certify import (
     NotCertifiable,
     Work,
+    as_norms,
     letters,
     lipschitz_everywhere,
     prove_lipschitz,
 )
-from theorykit.certify._lipschitz import norm_of
+from theorykit.certify._norms import norm_of
 
 softmax = jax.nn.softmax
 INF = float("inf")
@@ -163,6 +164,14 @@ def test_into_the_1_norm_all_entries_count(source):
     assert not everywhere(both, (2,), (source, 1), Fraction(399, 100))
 
 
-def test_norms_are_named():
-    with pytest.raises(ValueError, match=r"each 1, 2 or infinity, as in \(2, 2\), not \(3, 2\)"):
-        prove_lipschitz(lambda x: x, dict(x=(0, 1)), 1, (3, 2))
+@pytest.mark.parametrize("norms", [(3, 2), (2, True), "22", (1, 2, 2), None, 0.5, ([1], 2)])
+def test_norms_are_named(norms):
+    with pytest.raises(ValueError, match=r"each 1, 2 or infinity, as in .* not "):
+        prove_lipschitz(lambda x: x, dict(x=(0, 1)), 1, norms)
+    with pytest.raises(ValueError, match=r"each 1, 2 or infinity, as in .* not "):
+        as_norms(norms)
+
+
+def test_one_norm_stands_for_both():
+    assert as_norms(2) == as_norms([2, 2.0]) == (2.0, 2.0)
+    assert as_norms((1, float("inf"))) == (1.0, float("inf"))

@@ -52,19 +52,24 @@ def test_a_narrow_violation_is_found():
     assert prove(lambda x: (x - x**3, bound + 2e-6), dict(x=(0, 1))).status == "proved"
 
 
-def test_an_equality_inside_is_left_undecided_and_said_where():
-    found = prove(lambda x, y: (2 * x * y, x**2 + y**2), dict(x=(-1, 1), y=(-1, 1)), 300)
+def test_an_equality_on_a_curve_is_left_undecided_and_said_where():
+    square = lambda x, y: x**2 + y**2
+    found = prove(
+        lambda x, y: (2 * square(x, y), square(x, y) ** 2 + 1), dict(x=(-1, 1), y=(-1, 1)), 300
+    )
     assert found.status == "undecided"
     assert 0 < found.share < 1
-    inside = lambda t, p: all(low <= t <= high for low, high in p.values())
-    for t in np.linspace(-1, 1, 23):  # equality holds on the diagonal
-        assert any(inside(t, piece) for piece in found.left)
+    inside = lambda point, p: all(low <= point[k] <= high for k, (low, high) in p.items())
+    for t in np.linspace(-np.pi, np.pi, 23):  # equality holds on the circle
+        point = dict(x=np.cos(t), y=np.sin(t))
+        assert any(inside(point, piece) for piece in found.left)
 
 
 def test_what_is_left_is_said_to_lie_in_a_small_box():
-    found = prove(lambda x: (x * (1 - x), 0.25), dict(x=(0, 1)), 20)
+    # Equality at the root of a half, which is no fraction.
+    found = prove(lambda x: (x * (jnp.sqrt(exact(2)) - x), 0.5), dict(x=(0, 1)), 20)
     low, high = found.within["x"]
-    assert 0.4 < low < 0.5 < high < 0.6
+    assert 0.6 < low < 0.5**0.5 < high < 0.8
     inside = lambda p: found.within["x"][0] <= p["x"][0] and p["x"][1] <= found.within["x"][1]
     assert all(map(inside, found.left))
     assert str(found).endswith(f"after 20 pieces, within x in [{low:.4g}, {high:.4g}]")

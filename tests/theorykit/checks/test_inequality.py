@@ -171,3 +171,56 @@ def test_shapes_that_do_not_match_are_named(trial):
     check = inequality(lhs=lambda x: x, rhs=lambda: jnp.ones(2), over=inputs(x=reals(3)))
     with pytest.raises(ClaimError, match=r"\(3,\) and rhs \(2,\)"):
         check.test(trial)
+
+
+THIN = {
+    "one number": lambda x: jnp.where(x == 0.125, 1.0, 0.0).max(),
+    "near a number": lambda x: jnp.where(jnp.abs(x - 3) < 1e-6, 1.0, 0.0).max(),
+    "a negative one": lambda x: jnp.where(x + 2.75 == 0, 1.0, 0.0).max(),
+    "one coordinate only": lambda x: jnp.where((x[1] == 0.375) & (x[0] != 0.375), 1.0, 0.0),
+    "within a loop": lambda x: jax.lax.fori_loop(0, 2, lambda _, s: s + (x[0] == 0.7), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", THIN)
+def test_what_fails_at_a_number_of_the_statement_only_is_found(trial, name):
+    over = inputs(x=reals("n"), n=(2,))
+    options = dict(rhs=lambda: 0.5, over=over, cases=8, starts=4, steps=10)
+    found = inequality(lhs=THIN[name], **options).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert found.witness.lhs > 0.5
+    true = inequality(lhs=lambda x: THIN[name](x) / 2, **options).test(trial)
+    assert name == "within a loop" or true.verdict == Verdict.holds
+
+
+def test_numbers_outside_the_domain_are_not_tried(trial):
+    over = inputs(x=interval(0, 1))
+    spike = lambda c: inequality(
+        lhs=lambda x: jnp.where(x == c, 1.0, 0.0), rhs=lambda: 0.5, over=over, cases=8, starts=2
+    )
+    assert spike(0.125).test(trial).verdict == Verdict.refuted
+    assert spike(1.125).test(trial).verdict == Verdict.holds
+    low = dataclasses.replace(spike(0.125), over=over.given(lambda x: x > 0.25))
+    assert low.test(trial).verdict == Verdict.holds
+
+
+def test_numbers_of_the_statement_change_nothing_else(trial, monkeypatch):
+    """What is tried at random is the same, and what holds has the same count and ratio."""
+    named = inequality(
+        lhs=lambda x: jnp.cos(x - 0.3712), rhs=lambda: 1.5, over=inputs(x=reals()), cases=8,
+        starts=4, steps=5,
+    )  # fmt: skip
+    found = named.test(trial)
+    monkeypatch.setattr("theorykit.checks._inequality.at_literals", lambda *_: [])
+    plain = named.test(trial)
+    assert found.verdict == plain.verdict == Verdict.holds
+    assert (found.cases, found.measured) == (plain.cases, plain.measured)
+
+
+def test_an_identity_that_fails_at_one_number_is_refuted(trial):
+    over = inputs(x=reals("n"), n=(2,))
+    bump = lambda at: identity(
+        lhs=lambda x: x + jnp.where(x == at, 1.0, 0.0), rhs=lambda x: x, over=over, cases=8
+    )
+    assert bump(0.375).test(trial).verdict == Verdict.refuted
+    assert bump(jnp.inf).test(trial).verdict == Verdict.holds
