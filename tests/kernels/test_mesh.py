@@ -70,9 +70,11 @@ ids = rng.integers(0, 5, (8, 3))
 mask = np.array([[True, True, i % 2 == 0] for i in range(8)])
 body = [k.Attention("softmax", mask="causal"), k.MLP("erf")]
 last = k.serial(k.Embed(vocabulary=5), k.Positions(0.3), *body, k.Readout("last"))
-mean = k.serial(k.Embed(features=2), k.LayerNorm(), k.Attention(attention.Sigmoid()), k.Readout("mean"))
+sigmoid = k.Attention(attention.Sigmoid())
+mean = k.serial(k.Embed(features=2), k.LayerNorm(), sigmoid, k.Readout("mean"))
 exact = k.serial(k.Embed(features=2), k.Attention("identity"), k.Readout("mean"))
-meshes = Mesh(np.array(jax.devices()).reshape(2, 2), ("i", "j")), Mesh(np.array(jax.devices()), "i")
+devices = np.array(jax.devices())
+meshes = Mesh(devices.reshape(2, 2), ("i", "j")), Mesh(devices, "i")
 for described, inputs, mask1, mesh in ((last, ids, mask, meshes[0]), (mean, x, mask, meshes[1]),
                                        (exact, x, None, meshes[0])):
     found = gram(described, inputs, tile=2, mesh=mesh, mask1=mask1, **few)
