@@ -6,10 +6,10 @@ Each number of inputs has a process of its own, which fits `kernels.primal_ridge
 that are read in chunks, on the features of one-layer softmax attention and an MLP of random hidden
 units, and predicts at 1,000 others. `peak_mib` is the most memory that the process held at any
 time, the libraries and what it has compiled included, and `base_mib` what it held after a fit to
-one chunk; pages of the file that the system keeps mapped count too, and are dropped chunk by chunk
-where the system allows it. `exponent` is the least-squares slope of the logarithms, with the least
-and the largest slope between neighbours in brackets. `apart` is how far the predictions of the
-first 500 inputs are from those of `ridge` with the Gram matrix of the same features.
+one chunk; of the file there is never more than a chunk. `exponent` is the least-squares slope of
+the logarithms, with the least and the largest slope between neighbours in brackets. `apart` is how
+far the predictions of the first 500 inputs are from those of `ridge` with the Gram matrix of the
+same features.
 """
 
 import argparse
@@ -26,21 +26,39 @@ OPTIONS = dict(tokens=16, features=8, draws=64, units=1024, chunk=1000, ridge=0.
 TEST, DENSE = 1000, 500
 
 
-def made(path: Path, n: int, at: argparse.Namespace) -> Any:
-    """Return inputs that were written in parts, as an array on disk."""
-    shape = (n, at.tokens, at.features)
-    x = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-    rng = np.random.default_rng(0)
-    for i in range(0, n, at.chunk):
-        x[i : i + at.chunk] = rng.normal(size=x[i : i + at.chunk].shape)
-    x.flush()
-    del x
-    return np.load(path, mmap_mode="r")
+class OnDisk:
+    """Inputs in a file, of which a slice is read where it is asked for, and nothing else."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, path: Path, shape: tuple[int, ...]):
+        """Keep where they are."""
+        self.path, self.shape = path, shape
+
+    def __getitem__(self, at: slice) -> Any:
+        start, stop, _ = at.indices(self.shape[0])
+        each = int(np.prod(self.shape[1:]))
+        read = np.fromfile(
+            self.path, self.dtype, max(stop - start, 0) * each, offset=4 * start * each
+        )
+        return read.reshape(-1, *self.shape[1:])
+
+
+def made(path: Path, n: int, at: argparse.Namespace) -> tuple[OnDisk, Any]:
+    """Return inputs that were written in parts, and their targets."""
+    rng, targets = np.random.default_rng(0), []
+    with path.open("wb") as file:
+        for i in range(0, n, at.chunk):
+            size = (min(at.chunk, n - i), at.tokens, at.features)
+            part = rng.normal(size=size).astype(np.float32)
+            part.tofile(file)
+            targets.append(target(part))
+    return OnDisk(path, (n, at.tokens, at.features)), np.concatenate(targets)
 
 
 def target(x: Any) -> Any:
     """Return the sign of the sum of the tokens' first features."""
-    return np.sign(np.asarray(x[:, :, 0]).sum(1))
+    return np.sign(x[:, :, 0].sum(1))
 
 
 def one(at: argparse.Namespace) -> dict[str, Any]:
@@ -50,9 +68,8 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
     from theorykit import kernels
 
     n = at.inputs[0]
-    x = made(Path(at.folder) / "x.npy", n, at)
+    x, y = made(Path(at.folder) / "x", n, at)
     other = np.random.default_rng(1).normal(size=(TEST, at.tokens, at.features)).astype(np.float32)
-    y = target(x)
     network = kernels.InfiniteTransformer()
     drawn = dict(key=jax.random.key(0), draws=at.draws, units=at.units)
     how = dict(ridge=at.ridge, chunk=at.chunk, progress=False, **drawn)
@@ -72,7 +89,7 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
         base_mib=base,
         peak_mib=most,
         grown_mib=most - base,
-        input_mib=x.nbytes / 2**20,
+        input_mib=x.path.stat().st_size / 2**20,
         accuracy=float((np.sign(predicted) == target(other)).mean()),
         residual=fit.residual,
         condition=fit.condition,

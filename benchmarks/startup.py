@@ -1,4 +1,4 @@
-"""Time to `import theorykit` against `import jax`; and the time and memory of `theorykit verify`.
+"""Time to `import theorykit` against `import jax`; first kernels; time and memory of `verify`.
 
     python benchmarks/startup.py [--rounds 7] [--verify [PATTERN ...]]
 
@@ -6,6 +6,10 @@ Every import runs in its own process, with the three alternated, after one round
 (it may have to write byte code). The seconds are for the import statement, without interpreter
 startup; `ratio` is theorykit's over jax's within a round. `theorykit` alone imports its parts
 lazily; `kernels` is `import theorykit.kernels`, which imports JAX.
+
+`first` is the first kernel of a process, of two layers and a few inputs, as in the README, with
+imports done before: once with nothing compiled, and then with a warm compilation cache
+(`JAX_COMPILATION_CACHE_DIR`) that keeps whatever was compiled. Processor seconds are given too.
 
 `--verify` runs the fast tier once (all of it, or the claims that match), in a fresh run folder:
 wall seconds, and the peak memory of the largest process.
@@ -22,6 +26,37 @@ from _timing import report, spread
 
 IMPORTS = {"jax": "jax", "theorykit": "theorykit", "kernels": "theorykit.kernels"}
 TIMED = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+FIRST = """
+import time
+import jax
+from theorykit import kernels
+x = jax.block_until_ready(jax.random.normal(jax.random.key(0), (20, 8, 16)))
+begun, used = time.perf_counter(), time.process_time()
+net = kernels.InfiniteTransformer(depth=2, readout="last")
+jax.block_until_ready(net(x, key=jax.random.key(0), draws=64, replicates=4).ntk)
+print(time.perf_counter() - begun, time.process_time() - used)
+"""
+
+
+def first(rounds: int) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the seconds of the first kernel in fresh processes: the first, and those after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = dict(
+            JAX_COMPILATION_CACHE_DIR=folder,
+            JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+            JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0",
+        )
+        command, environment = [sys.executable, "-c", FIRST], os.environ | kept
+        run = lambda: subprocess.run(
+            command, check=True, capture_output=True, text=True, env=environment
+        )
+        taken = [[float(v) for v in run().stdout.split()] for _ in range(rounds + 1)]
+    named = {"cold": taken[:1], "warm": taken[1:]}
+    return {
+        name: {"seconds": spread([s for s, _ in runs]), "cpu_seconds": spread([c for _, c in runs])}
+        for name, runs in named.items()
+    }
 
 
 def imported(module: str) -> float:
@@ -71,6 +106,7 @@ def main() -> None:
         "startup",
         **vars(at) | {"verify": None if at.verify is None else verified(at.verify)},
         patterns=at.verify,
+        first=first(at.rounds),
         seconds={name: spread(s) for name, s in seconds.items()},
         ratio=over["theorykit"],
         ratio_kernels=over["kernels"],

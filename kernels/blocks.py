@@ -14,6 +14,7 @@ from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import (
     State,
     add,
+    again,
     at,
     attend,
     drawn_rows,
@@ -176,8 +177,8 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 
     def block(b):
         a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
-        own = jax.lax.map(lambda i: jnp.diagonal(step(a, i, i, False)[0]), jnp.arange(n))
-        return *jax.lax.map(lambda ij: step(a, ij[0], ij[1], plan.ntk), pairs), own
+        own = jax.lax.map(again(lambda i: jnp.diagonal(step(a, i, i, False)[0])), jnp.arange(n))
+        return *jax.lax.map(again(lambda ij: step(a, ij[0], ij[1], plan.ntk)), pairs), own
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)

@@ -21,7 +21,7 @@ from theorykit.kernels.blocks import factor_of, finish, normed, own_steepness, r
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import known
 from theorykit.kernels.plan import Plan
-from theorykit.kernels.recursion import State, scores, visible
+from theorykit.kernels.recursion import State, again, scores, visible
 
 PANELS = 8  # panels of a symmetric product: 9/16 of it is computed, in products of fair size
 BLOCK = 2**24  # entries of a block of features: long products
@@ -164,7 +164,7 @@ def feature_top(net: Any, z: Any, factor, mask, n1: int, key, plan: Plan, first:
         for b in range(count):
             total = tick(block(b, total))
     else:
-        total = jax.lax.fori_loop(0, count, block, varying(total, factor))
+        total = jax.lax.fori_loop(0, count, again(block), varying(total, factor))
     nngp, ntk = _finish(net, z, var, row, last, total, n1, count * size, first)
     return nngp, ntk, left, _steepness(net, factor, mask, last[:, None])
 

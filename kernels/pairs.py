@@ -21,7 +21,7 @@ from theorykit.kernels.blocks import (
 )
 from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import PAIR_BLOCK, Plan
-from theorykit.kernels.recursion import State, at, scores, steepness, visible
+from theorykit.kernels.recursion import State, again, at, scores, steepness, visible
 
 
 class Pair(NamedTuple):
@@ -207,4 +207,4 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
         return *read(net, finish(net, before, y), mask[i], mask[j]), steep
 
-    return jax.lax.map(pair, pairs)
+    return jax.lax.map(again(pair), pairs)

@@ -5,6 +5,7 @@ covariance (NNGP) and tangent kernel (NTK), both of shape (n, T, n, T). `attend`
 them through attention, `mlp` and `layer_norm` through what acts on single tokens.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -226,9 +227,18 @@ def attend(
         w = None if w_in is None else w_in[i, :, j]
         return attends.step(at(a, i), at(a, j), Tokens(s, w, s, w), score_scale**2, tangent)
 
-    s_out, w_out = jax.lax.map(pair, (i, j))
+    s_out, w_out = jax.lax.map(again(pair), (i, j))
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
+
+
+def again(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a step of a loop of which a gradient keeps nothing: it is computed once more instead.
+
+    What a step works with has an entry for every draw, and all pairs of inputs together have more
+    of them than memory holds.
+    """
+    return jax.checkpoint(step, prevent_cse=False)
 
 
 def at(rows: Any, i: Any) -> Any:

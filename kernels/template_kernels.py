@@ -309,7 +309,7 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         return gram, pairs, own
 
     start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
-    gram, pairs, own = jax.lax.fori_loop(0, blocks, block, start)
+    gram, pairs, own = jax.lax.fori_loop(0, blocks, recursion.again(block), start)
     mean = matrix(gram, n, n1)
     row, column = places.cells
     mean = mean.at[row, column].add(pairs, mode="drop")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit.kernels.engine import assemble
+from theorykit.kernels.recursion import again
 
 
 def each_pair(estimate: Callable[[Any, int], Any], n: int, n1: int) -> tuple[Any, ...]:
@@ -25,7 +26,9 @@ def each_pair(estimate: Callable[[Any, int], Any], n: int, n1: int) -> tuple[Any
         return *jax.tree.map(one, (nngp, ntk)), left, one(share)
 
     same = i == j  # an input with itself is a set of one: its variances are its kernel to the bit
-    parts = [jax.lax.map(pair, jnp.stack([i[on], j[on]][: 1 + k], 1)) for k, on in _sides(same)]
+    parts = [
+        jax.lax.map(again(pair), jnp.stack([i[on], j[on]][: 1 + k], 1)) for k, on in _sides(same)
+    ]
     place = np.argsort(np.concatenate([np.flatnonzero(on) for _, on in _sides(same)]))
     nngp, ntk, left, share = jax.tree.map(lambda *p: jnp.concatenate(p)[place], *parts)
     grams = jax.tree.map(lambda v: assemble(v, n, n1), (nngp, ntk, share))

@@ -26,7 +26,7 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import State, at, fill, steepness
+from theorykit.kernels.recursion import State, again, at, fill, steepness
 
 
 @parameters("scale")
@@ -224,7 +224,7 @@ class Heads:
             return features.add_block(total, panel, n, n1, plan.ntk)
 
         start = varying(features.empty(n, n1, self.f.dtype, plan.ntk), self.f)
-        total = jax.lax.fori_loop(0, count, block, start)
+        total = jax.lax.fori_loop(0, count, again(block), start)
         gram, score, own = features.means(total, count * size, n, n1)
         one, two = at.sides()
         ntk = None
@@ -253,8 +253,9 @@ class Heads:
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
-            nngp, ntk = jax.lax.map(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk), tuple(pairs))
-            own = lambda i: jnp.diagonal(self.pair(a, i, i, False)[0])
+            of_pair = again(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk))
+            nngp, ntk = jax.lax.map(of_pair, tuple(pairs))
+            own = again(lambda i: jnp.diagonal(self.pair(a, i, i, False)[0]))
             if square:
                 whole = fill(nngp, n)
                 own_var = jnp.einsum("iaia->ia", whole)

@@ -195,7 +195,10 @@ def test_every_way_to_a_kernel_is_that_of_the_plain_jacobian(of, draw, options):
     np.testing.assert_allclose(one.ntk, other.ntk, rtol=1e-4)
 
 
-@pytest.mark.parametrize("of", [Bumps(), Powers(), NormalisedRelu(0.7)], ids=repr)
+SIGMOIDS = [Sigmoid(), Sigmoid(-0.7)]
+
+
+@pytest.mark.parametrize("of", [Bumps(), Powers(), NormalisedRelu(0.7), *SIGMOIDS], ids=repr)
 def test_joint_and_pairwise_draws_agree_with_the_oracle(of):
     """A mechanism from outside: what was once 91 by joint draws was 20 by pairwise ones."""
     x = X[:, :2].astype(float)

@@ -62,6 +62,37 @@ for mesh, said in ((three, "8 inputs do not divide over the 3 devices of the mes
 """)
 
 
+def test_descriptions_over_a_mesh():
+    """Of token ids and of vectors, drawn and exact: the numbers of one device and of `kernel`."""
+    run("""
+from theorykit.kernels import attention, layers as k
+ids = rng.integers(0, 5, (8, 3))
+mask = np.array([[True, True, i % 2 == 0] for i in range(8)])
+body = [k.Attention("softmax", mask="causal"), k.MLP("erf")]
+last = k.serial(k.Embed(vocabulary=5), k.Positions(0.3), *body, k.Readout("last"))
+sigmoid = k.Attention(attention.Sigmoid())
+mean = k.serial(k.Embed(features=2), k.LayerNorm(), sigmoid, k.Readout("mean"))
+exact = k.serial(k.Embed(features=2), k.Attention("identity"), k.Readout("mean"))
+devices = np.array(jax.devices())
+meshes = Mesh(devices.reshape(2, 2), ("i", "j")), Mesh(devices, "i")
+for described, inputs, mask1, mesh in ((last, ids, mask, meshes[0]), (mean, x, mask, meshes[1]),
+                                       (exact, x, None, meshes[0])):
+    found = gram(described, inputs, tile=2, mesh=mesh, mask1=mask1, **few)
+    one = gram(described, inputs, tile=2, mask1=mask1, **few)
+    whole = described.kernel(inputs, mask1=mask1, **few)
+    for name in ("nngp", "ntk", "nngp_stderr", "ntk_stderr"):
+        a = getattr(found, name)
+        close(a, getattr(one, name))
+        close(a, getattr(whole, name))
+        assert name.endswith("stderr") or np.std(a) > 1e-2  # not one number everywhere
+    assert len(found.ntk.sharding.device_set) == 4 and found.ntk.sharding.spec[0] == "i"
+    assert {s.data.size for s in found.ntk.addressable_shards} == {16}
+deep = k.serial(k.Embed(features=2), *body, *body, k.Readout("last"))
+with pytest.raises(ValueError, match="stands behind other layers than the embedding"):
+    gram(deep, x, mesh=meshes[1], **few)
+""")
+
+
 def test_work_divides_by_the_devices():
     """By what the compiler counts, of operations and of bytes, on each device."""
     run("""

@@ -1,0 +1,61 @@
+"""Gradients in hyperparameters: right, and without an array of all pairs of inputs and draws."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from theorykit.kernels import InfiniteTransformer, features
+
+SCALES = jnp.array([1.0, 1.2, 0.3])
+
+
+def gram(net, get, draw, scales, x):
+    """Return a Gram matrix at these hyperparameters."""
+    net = replace(net, score_scale=scales[0], sigma_w=scales[1], sigma_b=scales[2])
+    call = net
+    if draw == "described":
+        call, draw = net.description(features=x.shape[-1]).kernel, "pairwise"
+    options = dict(key=jax.random.key(1), draws=64, replicates=1, get=get, draw=draw)
+    return getattr(call(x, **options), get)
+
+
+def total(net, get, draw):
+    """Return a function of hyperparameters and inputs: a weighted sum of entries."""
+    weights = lambda n: jnp.cos(jnp.arange(n * n).reshape(n, n))
+    return lambda scales, x: jnp.sum(weights(len(x)) * gram(net, get, draw, scales, x))
+
+
+CASES = {
+    "features": (dict(), "ntk", "joint"),
+    "joint": (dict(readout="mean"), "ntk", "joint"),
+    "pairwise": (dict(readout="mean"), "ntk", "pairwise"),
+    "description": (dict(readout="mean"), "ntk", "described"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_difference_quotients(name, x64, monkeypatch):
+    """In three hyperparameters, over several blocks of draws."""
+    monkeypatch.setattr(features, "BLOCK", 2**10)
+    options, get, draw = CASES[name]
+    f = total(InfiniteTransformer(activation="erf", **options), get, draw)
+    x, scales = jax.random.normal(jax.random.key(0), (3, 4, 2)), jnp.asarray(SCALES, float)
+    slopes = jax.jit(jax.grad(f))(scales, x)
+    step = 1e-4 * jnp.eye(3)
+    both = jax.jit(jax.vmap(lambda s: f(s, x)))(jnp.concatenate([scales + step, scales - step]))
+    np.testing.assert_allclose(slopes, (both[:3] - both[3:]) / 2e-4, rtol=1e-5)
+    assert np.abs(slopes).min() > 1e-2
+
+
+@pytest.mark.parametrize("name", ["joint", "pairwise", "description"])
+def test_a_gradient_keeps_no_array_of_pairs_and_draws(name):
+    """By what the compiler reserves, in such arrays: ten to twenty where steps are kept."""
+    options, get, draw = CASES[name]
+    f = jax.grad(total(InfiniteTransformer(**options), get, draw))
+    x = jax.ShapeDtypeStruct((16, 16, 4), jnp.float32)
+    memory = jax.jit(f).lower(SCALES, x).compile().memory_analysis()
+    pairs, draws, weights = 16 * 17 // 2, 64, 16 * 16
+    assert memory.temp_size_in_bytes < 2 * pairs * draws * weights * 4
