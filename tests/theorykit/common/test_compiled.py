@@ -94,7 +94,7 @@ def prepared(*_):
     assert "jax" not in sys.modules
     raise ValueError("in time")
 
-cli._claims.prepare = prepared
+cli._claims.prepare = cli._work.prepare = prepared
 cli.main()
 """
 
