@@ -110,7 +110,7 @@ def _sizes(check: Any, settings: Sequence[Mapping[str, Any]]) -> str:
     if len(every) == len(settings):
         return f" At all sizes of the claim: {said}."
     rest = "; ".join(show(s) for s in every if s not in settings)
-    return f" At {said}; the claim's other sizes ({rest}) are not proved."
+    return f" At {said}; the claim's other sizes ({rest}) are not proved here."
 
 
 def _parameters(check: Any) -> str:
@@ -159,7 +159,7 @@ def order(check: Any, trial: Any) -> Part:
 def by_steps(check: Any, trial: Any, called: str) -> Part:
     """Return the theorem that a statement holds for all values; of a control, that it fails to.
 
-    Where no sizes are named, they are taken from the smallest on, as far as they are proved.
+    Sizes are taken from the smallest on, as far as their proofs can be written.
     """
     settings = check.proof.settings(check.over) if check.proof else check.over.settings()
     bodies: list[str] = []
@@ -170,7 +170,7 @@ def by_steps(check: Any, trial: Any, called: str) -> Part:
             it = stated(check, sizes, trial, TAKEN)
             proved = theorem(check, it, of, work, trial.is_control)
         except NotExportable:
-            if check.proof or not theorems:
+            if not theorems:
                 raise
             break
         bodies += [_definitions(it.left, it.right, it.bound, of), proved]

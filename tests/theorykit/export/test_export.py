@@ -42,7 +42,7 @@ def test_a_comment_is_neither_ended_nor_turned_into_a_string(claims):
 
 def test_sizes_that_are_not_proved_are_named(claims):
     made = export(claims["vector"])
-    assert "At n = 2; n = 3; the claim's other sizes (n = 4) are not proved." in made.about
+    assert "At n = 2; n = 3; the claim's other sizes (n = 4) are not proved here." in made.about
     assert "Theorem claim_n2 :" in made.text
     assert "Theorem claim_n3 :" in made.text
     assert "claim_n4" not in made.text
