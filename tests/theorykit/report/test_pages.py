@@ -147,7 +147,7 @@ def test_two_runs_are_compared(tmp_path, run):
         "one.rate": (
             "holds → refuted",
             "evidence fitted → certified",
-            "exponent -0.5 [-0.55, -0.45] → max lhs/rhs 1.2",
+            "exponent -0.5 [-0.55, -0.45], allowed [-0.6, -0.4] → max lhs/rhs 1.2",
         ),
         "two.young": ("new",),
     }
