@@ -190,7 +190,8 @@ WATCHED = {
 WITHOUT = {
     "template_derivative", "template_expansion",  # fractions
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
-    "recursion.visible", "recursion.steepness", "recursion.fill", "recursion.at",
+    "recursion.again", "recursion.visible", "recursion.steepness", "recursion.fill",
+    "recursion.at",
     "attention.mechanism",
     "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
     "oracle.positive_semidefinite",
