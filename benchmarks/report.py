@@ -4,11 +4,14 @@
 
 RUN is the folder that `make evidence` leaves, if there is one; otherwise the claims `capture.E1.*`
 are run first. Each round is a process of its own: `seconds` are for the whole command, imports
-included, `cpu_seconds` its processor time, `page_mb` the size of the page.
+included, `cpu_seconds` its processor time, `page_mb` the size of the page. With Chromium and
+playwright, `opened_seconds` is the time for which the page keeps its own thread of the browser busy
+until all is laid out.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +35,32 @@ def page(run: Path, folder: Path) -> tuple[float, float]:
     return seconds, sum(after[2:4]) - sum(before[2:4])
 
 
+def opened(page: Path, rounds: int) -> list[float]:
+    """Open the page in headless Chromium, and return the seconds of its thread; [] without one."""
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return []
+    if found is None:
+        return []
+    seconds = []
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        for _ in range(rounds + 1):
+            tab = browser.new_page()
+            session = tab.context.new_cdp_session(tab)
+            # The thread's own time, which other work on the machine does not stretch.
+            session.send("Performance.enable", {"timeDomain": "threadTicks"})
+            tab.goto(page.as_uri())
+            tab.wait_for_timeout(500)
+            metrics = session.send("Performance.getMetrics")["metrics"]
+            seconds.append(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+            tab.close()
+        browser.close()
+    return seconds[1:]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", nargs="?", type=Path, metavar="RUN", help="a folder of a run")
@@ -45,6 +74,7 @@ def main() -> None:
             subprocess.run(verify, check=True, stdout=subprocess.DEVNULL)
         found = [page(run, html) for _ in range(at.rounds + 1)][1:]
         size = (html / "index.html").stat().st_size / 1e6
+        busy = opened(html / "index.html", at.rounds)
         claims = len(read_run(run).results)
     seconds, cpu = (list(column) for column in zip(*found, strict=True))
     report(
@@ -54,6 +84,7 @@ def main() -> None:
         seconds=spread(seconds),
         cpu_seconds=spread(cpu),
         page_mb=size,
+        **({"opened_seconds": spread(busy)} if busy else {}),
     )
 
 

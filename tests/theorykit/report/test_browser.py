@@ -197,17 +197,14 @@ def test_without_scripts_everything_can_be_read(visit):
     assert page.locator("#claim-one\\.rate svg.plot").is_visible()
 
 
-def test_300_claims_take_less_than_a_second_of_the_page_s_thread(visit, site):
-    page = visit()
-    session = page.context.new_cdp_session(page)
-
-    def spent():
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
-
-    # Its own time, which other work on the machine does not stretch, until all is laid out.
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    before = spent()
-    page.goto(f"file://{site}/many.html")
-    page.wait_for_timeout(500)
-    assert 0 < spent() - before < 1
+def test_of_300_claims_nothing_is_laid_out_that_is_not_open(visit):
+    """Why a long page opens quickly: `benchmarks/report.py` has the time."""
+    page = visit("many.html")
+    assert len(shown(page)) == 300
+    inside = page.locator(".claim > :not(summary)")
+    assert inside.count() >= 300
+    assert inside.locator("visible=true").count() == 0
+    page.get_by_label("Search").fill("number271")
+    assert len(shown(page)) == 1
+    page.locator(".claim:visible summary").first.click()
+    assert inside.locator("visible=true").count() > 0

@@ -1,6 +1,5 @@
 import dataclasses
 import itertools
-import time
 
 import mpmath
 import numpy as np
@@ -143,7 +142,6 @@ def test_average_lengths_at_any_parameters(alpha):
 
 def test_lengths_are_refused_before_any_is_looked_at():
     f, g = pair(0)
-    start = time.process_time()
     with pytest.raises(ValueError, match="1000002 cases at length 500001 are more than most"):
         simulation.needed_length(f, g, 0.1, 10**6)
     with pytest.raises(ValueError, match=r"trying all lengths up to 10000 takes about"):
@@ -151,7 +149,6 @@ def test_lengths_are_refused_before_any_is_looked_at():
     f, g = (simulation.random_two_layers(np.random.default_rng(0), "ab", 1) for _ in range(2))
     with pytest.raises(ValueError, match=r"2\^20 strings at length 20 are more"):
         simulation.needed_length(f, g, 0.1, 10**6)
-    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
