@@ -1,6 +1,6 @@
 """Gram matrices on disk: time and memory against the number of inputs.
 
-    python benchmarks/tiles.py [--inputs 1250 2500 5000 10000] [--draws 32] [--folder DIR]
+    python benchmarks/tiles.py [--inputs 1250 2500 5000 10000 20000] [--draws 32] [--folder DIR]
 
 Each number of inputs has a process of its own, which writes the NNGP of one-layer softmax attention
 in tiles (`kernels.gram(..., store=)`), standard errors included, and then solves a ridge regression
@@ -21,6 +21,7 @@ import numpy as np
 from _alone import alone, fitted, peak
 from _timing import report
 
+INPUTS = [1250, 2500, 5000, 10_000, 20_000]
 LIMIT = 2048  # MiB
 
 
@@ -57,7 +58,7 @@ def one(at: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, nargs="+", default=[1250, 2500, 5000, 10000])
+    parser.add_argument("--inputs", type=int, nargs="+", default=INPUTS)
     parser.add_argument("--tokens", type=int, default=16)
     parser.add_argument("--features", type=int, default=8)
     parser.add_argument("--draws", type=int, default=32)
