@@ -72,15 +72,17 @@ def benchmarks(folder: str | Path) -> dict[str, str]:
 
 def bench(
     names: Sequence[str], folder: str | Path, say: Callable[[str], None], home: Path | None = None
-) -> list[Row]:
-    """Run benchmarks one after the other, and return their numbers beside those of the last time.
+) -> Iterator[Row]:
+    """Run benchmarks one after the other, and yield their numbers beside those of the last time.
 
-    Each is kept once it has run, so that it is the last time of the next.
+    Each is kept once it has run, so that it is the last time of the next; what was yielded before
+    one fails or is interrupted is not lost.
 
     **Arguments:** `names`: all of them if there are none; `folder`: where they are; `say`: called
     with a line as each begins; `home`: where results are kept, by default in the user's state.
 
-    **Raises:** `ValueError` for an unknown name, or a benchmark that fails or prints no JSON.
+    **Raises:** `ValueError` for an unknown name before any is run, and for a benchmark that fails
+    or prints no JSON.
     """
     known = benchmarks(folder)
     function("say", say, "a function of a line of text")
@@ -90,15 +92,8 @@ def bench(
                 f"there is no benchmark {name!r}; there are "
                 f"{', '.join(known)}.{nearest(name, known)}"
             )
-    kept, rows = state_home() if home is None else home, list[Row]()
-    for name in names or known:
-        say(f"{name}: {known[name]}")
-        found = _run(Path(folder) / f"{name}.py")
-        file = kept / f"{name}.json"
-        rows += compared(name, found, _last(file))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps(found, indent=1) + "\n")
-    return rows
+    kept = state_home() if home is None else home
+    return _rows(names or list(known), known, Path(folder), say, kept)
 
 
 def compared(name: str, now: Mapping[str, Any], last: Mapping[str, Any]) -> list[Row]:
@@ -115,6 +110,22 @@ def state_home() -> Path:
     """Return the folder of what theorykit keeps for this user about this machine."""
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(base).expanduser() / "theorykit" / "bench" / (platform.node() or "here")
+
+
+def _rows(
+    names: Sequence[str],
+    known: Mapping[str, str],
+    folder: Path,
+    say: Callable[[str], None],
+    home: Path,
+) -> Iterator[Row]:
+    for name in names:
+        say(f"{name}: {known[name]}")
+        found, file = _run(folder / f"{name}.py"), home / f"{name}.json"
+        rows = compared(name, found, _last(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(found, indent=1) + "\n")
+        yield from rows
 
 
 def _run(file: Path) -> dict[str, Any]:

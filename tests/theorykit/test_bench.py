@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from theorykit import bench as module
 from theorykit.bench import bench, benchmarks, compared
 
 PROGRAM = '''"""Counts.
@@ -45,13 +46,13 @@ def write(folder, size=3, most=2.5):
 def test_the_last_run_is_compared_with(folder):
     assert benchmarks(folder) == {"counts": "Counts."}
     said = []
-    first = bench([], folder, said.append)
+    first = list(bench([], folder, said.append))
     assert said == ["counts: Counts."]
     assert [(row.measure, row.now, row.last) for row in first] == [
         ("seconds", (2.0, 1.5, 2.5), None),
         ("rate[0]", (0.5, 0.5, 0.5), None),
     ]
-    second = bench(["counts"], folder, said.append)
+    second = list(bench(["counts"], folder, said.append))
     assert [row.last for row in second] == [row.now for row in first]
     assert second[0].cells()["now / last"] == "1.00"
     assert not any(row.apart for row in second)
@@ -83,7 +84,7 @@ def test_what_no_round_of_the_last_run_reaches_has_changed():
 def test_what_cannot_be_run_is_said(folder, names, program, said):
     (folder / "counts.py").write_text(program.replace("SIZE", "1").replace("MOST", "2.0"))
     with pytest.raises(ValueError, match="benchmark") as error:
-        bench(names, folder, lambda line: None)
+        list(bench(names, folder, lambda line: None))
     assert said in str(error.value)
 
 
@@ -97,3 +98,24 @@ def test_the_command_prints_a_table(folder, command):
     code, _, err = command("bench", "--folder", "none")
     assert code == 2
     assert "none has no benchmarks" in err
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"), [(ValueError("the benchmark later failed."), 2), (KeyboardInterrupt(), 130)]
+)
+def test_what_was_measured_before_one_ends_early_is_printed(
+    folder, command, monkeypatch, ends, code
+):
+    (folder / "later.py").write_text((folder / "counts.py").read_text())
+    run = module._run
+
+    def until_later(file):
+        if file.stem == "later":
+            raise ends
+        return run(file)
+
+    monkeypatch.setattr(module, "_run", until_later)
+    found, out, _ = command("bench", "--json", "out.json")
+    assert found == code
+    assert "2 (1.5 to 2.5)" in out
+    assert len(json.loads((folder.parent / "out.json").read_text())["rows"]) == 2

@@ -185,7 +185,7 @@ def _bench(
     json_file: JsonFile = None,
 ) -> int:
     """Run benchmarks, and compare them with the last run on this machine."""
-    from theorykit.bench import bench, benchmarks
+    from theorykit.bench import Row, bench, benchmarks
 
     writable(json_file)
     out = report.console(stderr=json_file == "-")
@@ -194,7 +194,11 @@ def _bench(
         out.print(report.rows([{"benchmark": n, "measures": what} for n, what in known.items()]))
         return 0
     err = report.console(stderr=True)
-    found = bench(names or [], folder, lambda line: err.print(line, markup=False))
-    out.print(report.rows([row.cells() for row in found]))
-    write_json({"rows": [dataclasses.asdict(row) for row in found]}, json_file)
+    found: list[Row] = []
+    try:
+        found.extend(bench(names or [], folder, lambda line: err.print(line, markup=False)))
+    finally:  # also of those that ran before one failed, or before Ctrl-C
+        if found:
+            out.print(report.rows([row.cells() for row in found]))
+            write_json({"rows": [dataclasses.asdict(row) for row in found]}, json_file)
     return 0
