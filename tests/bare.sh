@@ -17,7 +17,7 @@ for absent in tensorflow neural_tangents pytest; do
     python -c "import $absent" 2>/dev/null && { echo "$absent came with it"; exit 1; }
 done
 theorykit new halves >/dev/null
-theorykit verify halves/halves/lemmas.py --run run
+theorykit verify halves/src/halves/lemmas.py --run run
 theorykit report run --html page
 python - <<'PYTHON'
 import jax
@@ -41,4 +41,6 @@ else:
 PYTHON
 "$uv" pip install --quiet --python venv pytest
 (cd halves && pytest --quiet)
+"$uv" pip install --quiet --python venv --no-deps -e halves
+python -c "import halves; halves.PAPER" # also beside the folder of the same name
 echo "The wheel works in an empty environment."

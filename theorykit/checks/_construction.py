@@ -27,7 +27,7 @@ class Construction(Check):
     - `has`: its property, a function to a truth value, or several with names: the first that
       fails is named.
     - `cases`: what to build it for, from small to large; `complete`: whether these are all that
-      the statement has at the printed sizes, none of them drawn (the evidence is then
+      the statement has at the tested sizes, none of them drawn (the evidence is then
       `exhaustive`). Without cases there is one object, and it is complete.
     - `telling`: says of what is built whether it could tell the statement from a false one, as for
       `exhaustive`.

@@ -38,7 +38,7 @@ class Exhaustive(Check):
     `telling`: says of a member whether it could tell the statement from a false one (a program that
     is not constant, a string that is not a palindrome): where too few can, the claim is
     inconclusive. `whole`: whether the universe is all that the statement is about, so that a
-    certificate covers all of it; else it covers the printed sizes.
+    certificate covers all of it; else it covers the tested sizes.
 
     Where members are integers, fractions and text (or objects of the claim's package that are made
     of them), and the predicate works with nothing else, no float is involved and the evidence is

@@ -202,7 +202,8 @@ class Sides:
                     " " + line.strip() if line.startswith(" ") else "; " + line for line in lines
                 )
                 raise ClaimError(
-                    f"{name} is NaN at a point of the domain: {where.removeprefix('; ')}"
+                    f"{name} is NaN at a point of the domain: {where.removeprefix('; ')}. Leave "
+                    "such points out, with `.given(...)` or a narrower domain, or define it there."
                 )
 
 

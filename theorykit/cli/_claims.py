@@ -144,6 +144,10 @@ def _report(
         str | None,
         typer.Option(metavar="FILE", help="Write LaTeX here: errata, and verdicts for margins."),
     ] = None,
+    draft: Annotated[
+        Path | None,
+        typer.Option(metavar="TEX", help="The paper whose labels --latex is to know."),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option(metavar="OLD", help="An older run folder, to show what has changed since."),
@@ -161,9 +165,12 @@ def _report(
     found = pages.content(*asked)
     if html is not None:
         write_page(pages.html(*asked), html)
-    for file, page in ((markdown, pages.markdown), (latex, pages.latex)):
-        if file is not None:
-            write_text(page(*asked), file)
+    if draft is not None and latex is None:
+        raise typer.BadParameter("--draft goes with --latex, whose margins its labels are for.")
+    if markdown is not None:
+        write_text(pages.markdown(*asked), markdown)
+    if latex is not None:
+        write_text(pages.latex(*asked, draft), latex)
     if html is markdown is latex is None:
         report.console().print(report.terminal(found))
     for problem in found.problems:

@@ -15,8 +15,8 @@ FILES = {
     "README.md": "README.md",
     "gitignore": ".gitignore",
     "check.yml": ".github/workflows/check.yml",
-    "paper.py": "{name}/__init__.py",
-    "lemmas.py": "{name}/lemmas.py",
+    "paper.py": "src/{name}/__init__.py",
+    "lemmas.py": "src/{name}/lemmas.py",
     "test_claims.py": "tests/test_claims.py",
 }
 """The templates and their destinations."""

@@ -39,7 +39,7 @@ def neighbours(task: object, alphabet: tuple[str, ...], positions: bool) -> list
         found = _of_automaton(task, positions)
     if len(alphabet) > 1 and len(found) < SHOWN:
         symbol = alphabet[0]
-        words = f"the same, but negated wherever the number of {symbol}s is odd"
+        words = f"the same, but negated wherever the number of {symbol!r} is odd"
         why = f"A program for it, with one for the task, would give one for PARITY of {symbol}."
         found.append(Neighbour(words, symbol, why))
     return found

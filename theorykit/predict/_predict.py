@@ -213,7 +213,7 @@ def _predicted(task: Asked, most: int, train: bool | Training, setting: Setting)
     made = Prediction(task, setting.seed, plain, positional)
     if (found := made.found) is not None:
         assert found.program is not None
-        setting.say("lengths")
+        setting.say("the length from which training strings tell it from other programs")
         known = lengths(task, found, setting.seed)
         made = dataclasses.replace(made, lengths=known)
         made = dataclasses.replace(

@@ -353,8 +353,8 @@ class Content:
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
         said = f"{count}: {', '.join(parts) or 'none'}{end}."
-        if self.results:
-            ran = sum(bool(r.ran) for r in self.results) or "None"
+        ran = sum(bool(r.ran) for r in self.results)
+        if ran:
             said += f" {ran} ran theorykit's own functions."
         return said + self._kinds_of_refutation + self._proofs
 

@@ -3,8 +3,10 @@
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from theorykit.drafts import Stated, refers
 from theorykit.report._content import Content, Entry
 from theorykit.report._templates import template
 
@@ -22,9 +24,12 @@ BRACES = dict(
 """The marks of a template in which braces are LaTeX's."""
 
 
-def latex(content: Content) -> str:
-    """Return errata and a table, to be read by a document that uses amsmath and longtable."""
-    return _template().render(content=content)
+def latex(content: Content, stated: Sequence[Stated] = ()) -> str:
+    """Return errata and a table, to be read by a document that uses amsmath and longtable.
+
+    **Arguments:** `stated`: the statements of that document.
+    """
+    return _template().render(content=content, stated=stated)
 
 
 @functools.cache
@@ -35,15 +40,18 @@ def _template() -> "jinja2.Template":
     return made
 
 
-def verdicts(content: Content) -> list[tuple[str, str]]:
+def verdicts(content: Content, stated: Sequence[Stated] = ()) -> list[tuple[str, str]]:
     r"""Return what `\verdict{...}` may be given, ordered, and what it puts into the margin.
 
-    A verdict is asked for by a claim's id, or by a label or place that its `ref` names; several
-    claims of one place share a note.
+    A verdict is asked for by a claim's id, by a label or place that its `ref` names, or by the
+    label of a statement of the document that it names by number; several claims of one place share
+    a note.
     """
     found: dict[str, list[Entry]] = {}
     for entry in content.entries:
-        for key in dict.fromkeys([entry.id, *_places(entry.result.ref)]):
+        ref = entry.result.ref
+        labels = [s.label for s in stated if s.label and refers(ref, s)]
+        for key in dict.fromkeys([entry.id, *_places(ref), *labels]):
             if re.fullmatch(r"[A-Za-z0-9_:./()+ -]+", key):
                 found.setdefault(key, []).append(entry)
     return [(key, r" \newline ".join(map(_said, found[key]))) for key in sorted(found)]

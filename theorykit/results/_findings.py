@@ -73,7 +73,7 @@ class Scope(enum.StrEnum):
         """Return it in words, after "covers"."""
         return {
             "whole": "the whole statement",
-            "sizes": "the statement at the printed sizes",
+            "sizes": "the statement at the tested sizes",
             "part": "a part of the statement",
             "point": "a point",
         }[self]
@@ -82,7 +82,7 @@ class Scope(enum.StrEnum):
         """Return it in words, after "proved"; the same words everywhere."""
         return {
             "whole": "whole",
-            "sizes": "at the printed sizes",
+            "sizes": "at the tested sizes",
             "part": "in part",
             "point": "at a point",
         }[self]
@@ -130,10 +130,10 @@ class Certificate:
 
     def covers(self) -> str:
         """Return how much of the statement is covered, in words."""
-        share = "" if self.share is None else f", {self.share:.2g} of the domain"
+        share = "" if self.share is None else f", {self.share:.2g} of its sizes and values"
         return self.scope.words() + share
 
     def words(self) -> str:
         """Return what a claim that holds by it is said to be, and where."""
-        share = "" if self.share is None else f" ({self.share:.2g} of the domain)"
+        share = "" if self.share is None else f" ({self.share:.2g} of its sizes and values)"
         return f"proved {self.scope.proved()}{share}: {self.where}"

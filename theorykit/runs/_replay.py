@@ -40,9 +40,10 @@ class Replay:
         best = gaps if max(gaps, default=0.0) > 0 else apart
         entry = int(np.argmax(best)) if self.entry is None else self.entry - 1
         lhs, rhs = self.lhs.array[entry], self.rhs.array[entry]
-        sign = ">" if lhs > rhs else "<" if lhs < rhs else "and"
         where = f" (entry {entry + 1} of {len(best)})" if len(best) > 1 else ""
-        return f"lhs = {shown(lhs)}\nrhs = {shown(rhs)}\nlhs {sign} rhs at {self.bits} bits{where}"
+        sign = ">" if lhs > rhs else "<" if lhs < rhs else "=" if lhs == rhs else None
+        said = f"lhs {sign} rhs" if sign else "lhs and rhs overlap"
+        return f"lhs = {shown(lhs)}\nrhs = {shown(rhs)}\n{said} at {self.bits} bits{where}"
 
 
 @spelt

@@ -18,7 +18,7 @@ def test_a_polynomial_has_an_exact_mean(trial):
     assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
     assert found.certificate.scope is Scope.sizes
     assert found.certificate.words() == (
-        "proved at the printed sizes: the mean over x in N(0, 1/3)^3"
+        "proved at the tested sizes: the mean over x in N(0, 1/3)^3"
     )
     assert found.certificate.steps == ("the mean is 1",)
     assert found.measured.interval[0] < 1 < found.measured.interval[1]  # and it was sampled

@@ -11,8 +11,14 @@ from theorykit.runs import read_run
 
 def test_its_claims_are_tests_that_pass(tmp_path):
     folder = new("my_paper", tmp_path)
-    more = (folder / "my_paper" / "lemmas.py").read_text().replace("my_paper.", "my_paper.more.")
-    (folder / "my_paper" / "more.py").write_text(more)  # a further module is found by itself
+    more = (
+        (folder / "src" / "my_paper" / "lemmas.py")
+        .read_text()
+        .replace("my_paper.", "my_paper.more.")
+    )
+    (folder / "src" / "my_paper" / "more.py").write_text(
+        more
+    )  # a further module is found by itself
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--theorykit-run", "run"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

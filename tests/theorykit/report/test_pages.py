@@ -118,6 +118,20 @@ def test_latex_has_the_verdict_of_each_claim_for_margins(run):
     assert all(line.endswith("%") for line in lines[:-2])  # no space where it is in a paragraph
 
 
+def test_a_label_of_the_draft_has_the_verdicts_of_its_number(run, tmp_path):
+    draft = tmp_path / "draft.tex"
+    draft.write_text(
+        r"\documentclass{article}\newtheorem{lemma}{Lemma}\begin{document}"
+        "\n\\begin{lemma}\\label{lem:first}One.\\end{lemma}\n"
+        "\\begin{lemma}\\label{lem:second}Two.\\end{lemma}\n\\end{document}\n"
+    )
+    said = r"\\csname theorykit@(.*?)\\endcsname\{(.*)\}%$"
+    without = dict(re.findall(said, pages.latex(run), flags=re.M))
+    defined = dict(re.findall(said, pages.latex(run, draft=draft), flags=re.M))
+    assert set(defined) - set(without) == {"lem:first"}
+    assert defined["lem:first"] == defined["Lemma 1"]
+
+
 def test_markdown_shows_words_as_they_are():
     assert plain("A_c < X* at `n_k < 1`") == r"A\_c \< X\* at `n_k < 1`"
 

@@ -165,7 +165,7 @@ def test_members_in_words():
 def test_what_a_certificate_covers(scope):
     assert Certificate("how", scope=scope).covers() == scope.words()
     part = Certificate("how", scope=scope, share=0.25)
-    assert part.covers() == f"{scope.words()}, 0.25 of the domain"
+    assert part.covers() == f"{scope.words()}, 0.25 of its sizes and values"
 
 
 def test_what_was_stored_is_an_attribute():

@@ -115,7 +115,7 @@ def test_only_the_whole_statement_is_proved():
         assert found.found == f"proved {scope.proved()}: T = 2"
         assert not Result("a", verdict="refuted", outcome=outcome, **made).proved
     part = dataclasses.replace(WHOLE, scope="part", share=0.25)
-    assert part.words() == "proved in part (0.25 of the domain): T = 2"
+    assert part.words() == "proved in part (0.25 of its sizes and values): T = 2"
 
 
 def test_why_it_is_not_proved_is_part_of_the_reason():

@@ -70,7 +70,7 @@ def test_progress_is_handed_on_five_times_a_second_at_most(monkeypatch):
     [
         ((-3.0, 0.0, 3.0), (0.0, 1.0, 5.0), "lhs < rhs at 64 bits (entry 1 of 3)"),  # farthest
         ((-9.0, 2.0, 3.0), (0.0, 1.0, 2.5), "lhs > rhs at 64 bits (entry 2 of 3)"),  # violated
-        ((1.0,), (1.0,), "lhs and rhs at 64 bits"),
+        ((1.0,), (1.0,), "lhs = rhs at 64 bits"),
     ],
 )
 def test_a_repeated_certificate_shows_the_entry_that_tells_most(lhs, rhs, says):

@@ -180,27 +180,28 @@ def _sentences(found: Found) -> list[str]:
     for part in found.parts:
         of = f"{found.name}: " if len(found.parts) == 1 else f"{found.name}, {part.output}: "
         if part.program is None:
-            most = _operations(part.excluded)
+            most = so_many(part.excluded)
             said.append(f"{of}no program with at most {most} ({found.fragment}).")
         elif part.smallest:
-            said.append(f"{of}{_operations(part.operations)}; fewer are not enough.")
+            said.append(f"{of}{so_many(part.operations)}; fewer are not enough.")
         elif part.excluded < 0:
-            said.append(f"{of}{_operations(part.operations)}.")
+            said.append(f"{of}{so_many(part.operations)}.")
         else:
-            said.append(f"{of}{_operations(part.operations)}; {part.excluded} are not enough.")
+            said.append(f"{of}{so_many(part.operations)}; {part.excluded} are not enough.")
     if found.program is not None:
         said += ["", str(found.program).rstrip(), "", f"Right on {found.tried}."]
     said.append(f"{found.compared:,} expressions compared, {found.distinct:,} behaviours.")
     if found.apart is not None:
         x, y = map(shown, found.apart)
         said.append(f"Of {x} and {y}, one is in the language and the other is not, and no program "
-                    f"with at most {_operations(found.untold)} tells them apart.")  # fmt: skip
+                    f"with at most {so_many(found.untold)} tells them apart.")  # fmt: skip
     if found.impossible is not None:
         said.append(str(found.impossible))
     for t in found.traded:
-        said.append(f"{_operations(t.operations)}: {t.errors} error{'s' * (t.errors != 1)}.")
+        said.append(f"{so_many(t.operations)}: {t.errors} error{'s' * (t.errors != 1)}.")
     return said
 
 
-def _operations(count: int | None) -> str:
+def so_many(count: int | None) -> str:
+    """Return a number of operations in words."""
     return "1 operation" if count == 1 else f"{count} operations"

@@ -16,7 +16,7 @@ from theorykit.subjects.crasp._search._asked import Labelled, question
 from theorykit.subjects.crasp._search._bank import ClashError
 from theorykit.subjects.crasp._search._checkpoint import Checkpoint, digest
 from theorykit.subjects.crasp._search._cover import joined
-from theorykit.subjects.crasp._search._found import Found, Part
+from theorykit.subjects.crasp._search._found import Found, Part, so_many
 from theorykit.subjects.crasp._search._fragment import Fragment
 from theorykit.subjects.crasp._search._judge import Judge
 from theorykit.subjects.crasp._search._maker import level
@@ -161,7 +161,7 @@ class _Search:
                 if not goals:
                     return True
                 if space.too_large(size) or space.cost(size) * sample.words > self.left:
-                    self.say(f"{size} operations are too many for the time and memory allowed")
+                    self.say(f"{so_many(size)} are too many for the time and memory allowed")
                     return True
                 keep, before = size < self.most, space.compared
                 level(space, size, functools.partial(_show, goals), keep)
@@ -272,7 +272,7 @@ class _Search:
         assert self.space is not None
         space, known = self.space, [a.size for a in self.answers.values() if a.size is not None]
         return (
-            f"{size} operations: {space.compared:,} expressions compared, "
+            f"{so_many(size)}: {space.compared:,} expressions compared, "
             f"{len(space.booleans) + len(space.counts):,} behaviours on {space.sample.size} "
             f"prefixes, {len(known)} of {len(self.answers)} found"
         )
