@@ -14,6 +14,8 @@ from typing import Any
 from flint import fmpq
 
 from theorykit.certify import _functions as of
+from theorykit.certify._bounds import by_bounds
+from theorykit.certify._choices import split_on_choice
 from theorykit.certify._everywhere import (
     Everywhere,
     Letter,
@@ -21,7 +23,6 @@ from theorykit.certify._everywhere import (
     as_leaves,
     as_program,
     over_cases,
-    split_on_choice,
 )
 from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
@@ -105,7 +106,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 or certain(ring, p)
             )
             if found is None:
-                split_on_choice(ring, [Quotient(ring, p)])
+                split_on_choice(ring, [p])
                 found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None and p.is_constant():
                 raise Open(f"the sides differ by {ring.show(p)}: a point there refutes it.")
@@ -200,6 +201,9 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         found = _by_polya(ring, p, multiplier)
         if found:
             return found
+    found = by_bounds(ring, p, prove=partial(_soon, ring))
+    if found:
+        return found
     facts = _bearing_on(ring, p)
     for given in ([], facts) if facts else ([],):
         squares = by_program(ring, p, given)

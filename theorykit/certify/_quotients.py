@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from theorykit.certify._bounds import sign_by_bounds
+from theorykit.certify._choices import split_on_choice
 from theorykit.certify._machine import Doubt
 from theorykit.certify._ring import REAL, Ring, quotient_of, shortened
 from theorykit.certify._signs import signed_factors
@@ -139,11 +141,15 @@ class Quotient:
     def inverse(self) -> "Quotient":
         """Return 1 over it.
 
-        **Raises:** `NotCertifiable` if it is not proved to be nonzero everywhere.
+        **Raises:** `NotCertifiable` if it is not proved to be nonzero everywhere; `Split` where
+        that may depend on what is open in it.
         """
         ring = self.ring
         q = self.cancelled()
         parts = signed_factors(ring, q.num)
+        if parts is None:
+            split_on_choice(ring, [q.num])
+            parts = signed_factors(ring, q.num, sign_by_bounds)
         if parts is None:
             said = shortened(ring.show(q.num))
             raise Doubt(f"the denominator {said} is not proved to be nonzero everywhere")
