@@ -107,7 +107,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
             )
             if found is None:
                 split_on_choice(ring, [p])
-                found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
+                found = by_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None and p.is_constant():
                 raise Open(f"the sides differ by {ring.show(p)}: a point there refutes it.")
             if found is None:
@@ -201,7 +201,7 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         found = _by_polya(ring, p, multiplier)
         if found:
             return found
-    found = by_bounds(ring, p, prove=partial(_soon, ring))
+    found = by_bounds(ring, p)
     if found:
         return found
     facts = _bearing_on(ring, p)
