@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import alternative, exhaustive, identity, inequality, rate
+from theorykit.certify import exact
+from theorykit.checks import alternative, everywhere, exhaustive, identity, inequality, rate
 from theorykit.checks.domains import inputs, interval, reals
 from theorykit.kernels import activations, ridge, template_mlp, template_transformer
 from theorykit.proofs_numeric.templates._powers import power_of
@@ -50,6 +51,12 @@ def solved(N, smallest, share):
     return found, share * tau, tau
 
 
+def residual(N, smallest, share):
+    """Return the squared norm of 1_a / |I_a| - (K_ideal + lambda)^-1 v_ideal."""
+    found, _, _ = solved(N, smallest, share)
+    return jnp.sum((jnp.asarray(BLOCK == 0) / SIZES[0] - found) ** 2)
+
+
 @claim(
     "templates.D3.block",
     ref="Claim D.3",
@@ -61,22 +68,26 @@ def solved(N, smallest, share):
     mathematics=True,
 )
 def block_bounds():
-    """Both norms have this bound, for any symmetric N. Control: the factor tau / (tau + lambda)."""
+    """Both norms squared have this bound squared, for any symmetric N.
+
+    Control: the factor tau / (tau + lambda).
+    """
 
     def lhs(N, smallest, share):
         found, _, _ = solved(N, smallest, share)
-        indicator = jnp.asarray(BLOCK == 0) / SIZES[0]
-        return jnp.stack([norm(found), norm(indicator - found)])
+        return jnp.stack([jnp.sum(found**2), residual(N, smallest, share)])
 
     def rhs(sign):
         def bound(N, smallest, share):
             _, decay, tau = solved(N, smallest, share)
             factor = tau / (tau - sign * decay)
-            return jnp.stack([factor, jnp.abs(factor - 1)]) / np.sqrt(SIZES[0])
+            return jnp.stack([factor**2, (factor - 1) ** 2]) / SIZES[0]
 
         return bound
 
-    return inequality(lhs=lhs, rhs=rhs(1), over=BLOCKS, tol=1e-7, control=dict(rhs=rhs(-1)))
+    return inequality(
+        lhs=lhs, rhs=rhs(1), over=BLOCKS, tol=1e-7, proof=everywhere(), control=dict(rhs=rhs(-1))
+    )
 
 
 @claim(
@@ -103,12 +114,6 @@ def block_eigenvalues():
         over=BLOCKS,
         control=dict(rhs=weighted(1.0)),
     )
-
-
-def residual(N, smallest, share):
-    """Return the squared norm of 1_a / |I_a| - (K_ideal + lambda)^-1 v_ideal."""
-    found, _, _ = solved(N, smallest, share)
-    return jnp.sum((jnp.asarray(BLOCK == 0) / SIZES[0] - found) ** 2)
 
 
 def largest_factor(count):
@@ -624,14 +629,17 @@ def ideal_estimator_repaired():
 
     def rhs(factor):
         def bound(N, smallest, share, y):
-            return factor * norm(y) / np.sqrt(SIZES[0]) * share / (1 - share)
+            return factor * jnp.linalg.norm(y) / jnp.sqrt(exact(2)) * share / (1 - share)
 
         return bound
 
     domain = inputs(turn=reals(), e=reals("2"), share=interval(0.01, 0.95), y=reals("5")).map(
         lambda turn, e, share, y: dict(**from_spectrum(turn, e), share=share, y=y)
     )
-    return inequality(lhs=lhs, rhs=rhs(1.0), over=domain, tol=1e-7, control=dict(rhs=rhs(5**-0.5)))
+    return inequality(
+        lhs=lhs, rhs=rhs(1.0), over=domain, tol=1e-7, proof=everywhere(),
+        control=dict(rhs=rhs(5**-0.5)),
+    )  # fmt: skip
 
 
 @claim(

@@ -24,7 +24,7 @@ from theorykit.certify._everywhere import (
     as_program,
     over_cases,
 )
-from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
+from theorykit.certify._forms import by_cauchy, by_length, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
@@ -103,6 +103,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 certain(ring, p, quickly=True)
                 or by_cauchy(ring, p)
                 or by_triangle(ring, p, partial(_soon, ring))
+                or by_length(ring, p, partial(_soon, ring))
                 or certain(ring, p)
             )
             if found is None:

@@ -142,7 +142,8 @@ def certain(
 def remember(ring: Ring, found: Reason) -> None:
     """Let `certain` return what was found by other means."""
     unit, scale = primitive(found.of)
-    ring.proved[str(unit if scale > 0 else -unit), found.strict] = found, DEEP
+    for strict in {found.strict, False}:
+        ring.proved[str(unit if scale > 0 else -unit), strict] = found, DEEP
 
 
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
