@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from theorykit.certify._ring import Ring, Split
+from theorykit.certify._ring import Relation, Ring, Split
 from theorykit.certify._signs import open_factors
 
 
@@ -16,9 +16,18 @@ def split_on_choice(ring: Ring, polynomials: Iterable[Any]) -> None:
             if not p.is_constant():
                 raise Split(ring.show(p), [[(p, ">=")], [(-p, ">=")]])
         if kind == "max":
-            above = lambda a, b: (ring.reduced((a - b).cancelled().num), ">=")
-            cases = [[above(q, r) for r in of if r is not q] for q in of]
+            cases = [[_above(ring, q, r, len(of)) for r in of if r is not q] for q in of]
             raise Split(ring.names[i], cases)
+
+
+def _above(ring: Ring, a: Any, b: Any, count: int) -> Relation:
+    """Return what says that a >= b, without factors of which the sign is known.
+
+    Of two numbers, one is the larger also where such a factor is zero.
+    """
+    num = ring.reduced((a - b).cancelled().num)
+    sign, p = open_factors(ring, num, strict=count > 2)
+    return (num if p.is_constant() else sign * p), ">="
 
 
 def _inside(ring: Ring, polynomials: Iterable[Any]) -> Iterator[int]:

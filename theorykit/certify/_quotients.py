@@ -149,6 +149,12 @@ class Quotient:
         parts = signed_factors(ring, q.num)
         if parts is None:
             split_on_choice(ring, [q.num])
+            i = ring.root_in(q.num)
+            if i is not None:  # 1 / (a + b s) = (a - b s) / (a^2 - b^2 s^2)
+                b = q.num.derivative(i)
+                turned = q.num - 2 * b * ring.gens[i]
+                below = Quotient(ring, ring.times(q.num, turned)).inverse()
+                return Quotient(ring, ring.times(turned, ring.product(q.den))) * below
             parts = signed_factors(ring, q.num, sign_by_bounds)
         if parts is None:
             said = shortened(ring.show(q.num))
