@@ -116,16 +116,9 @@ def block_eigenvalues():
     )
 
 
-def largest_factor(count):
-    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over the largest eigenvalues nu."""
-
-    def bound(N, smallest, share):
-        nu = jnp.linalg.eigvalsh(N[BLOCK][:, BLOCK])
-        nu = nu[jnp.argsort(-jnp.abs(nu))][:count]
-        decay = share * 2 * smallest
-        return jnp.max((1 - nu / (nu + decay)) ** 2) / SIZES[0]
-
-    return bound
+def largest_factor(nu, smallest, share):
+    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over these eigenvalues nu."""
+    return jnp.max((1 - nu / (nu + share * 2 * smallest)) ** 2) / SIZES[0]
 
 
 def last_factor(N, smallest, share):
@@ -152,7 +145,9 @@ def all_eigenvalues():
     Control: half of the right side.
     """
     return inequality(
-        lhs=largest_factor(5),
+        lhs=lambda N, smallest, share: largest_factor(
+            jnp.linalg.eigvalsh(N[BLOCK][:, BLOCK]), smallest, share
+        ),
         rhs=last_factor,
         over=BLOCKS,
         control=dict(rhs=lambda share: (share / (1 - share)) ** 2 / SIZES[0] / 2),
@@ -170,9 +165,13 @@ def all_eigenvalues():
 def nonzero_eigenvalues():
     """Over the two that are not 0 it holds, and it bounds the squared norm.
 
-    Control: tau + lambda.
+    The two are the eigenvalues of M = diag(|I_j|)^(1/2) N diag(|I_j|)^(1/2). Control: tau + lambda.
     """
-    two = largest_factor(2)
+
+    def two(N, smallest, share):
+        root = jnp.sqrt(jnp.stack([exact(size) for size in SIZES.tolist()]))
+        nu = jnp.linalg.eigvalsh(root[:, None] * N * root)
+        return largest_factor(nu, smallest, share)
 
     def chain(N, smallest, share):
         return jnp.stack([residual(N, smallest, share), two(N, smallest, share)])
@@ -184,7 +183,10 @@ def nonzero_eigenvalues():
 
         return value
 
-    return inequality(lhs=chain, rhs=bounds(1), over=BLOCKS, tol=1e-6, control=dict(rhs=bounds(-1)))
+    return inequality(
+        lhs=chain, rhs=bounds(1), over=BLOCKS, tol=1e-6, proof=everywhere(),
+        control=dict(rhs=bounds(-1)),
+    )  # fmt: skip
 
 
 @claim(

@@ -146,10 +146,17 @@ class Quotient:
         """
         ring = self.ring
         q = self.cancelled()
+        i = ring.root_in(q.num)
+        if i is not None and not (q.num - q.num.derivative(i) * ring.gens[i]).is_zero():
+            b = q.num.derivative(i)
+            turned = q.num - 2 * b * ring.gens[i]
+            norm = ring.times(q.num, turned)
+            if signed_factors(ring, norm):
+                below = Quotient(ring, norm).inverse()
+                return Quotient(ring, ring.times(turned, ring.product(q.den))) * below
         parts = signed_factors(ring, q.num)
         if parts is None:
             split_on_choice(ring, [q.num])
-            i = ring.root_in(q.num)
             if i is not None:  # 1 / (a + b s) = (a - b s) / (a^2 - b^2 s^2)
                 b = q.num.derivative(i)
                 turned = q.num - 2 * b * ring.gens[i]
