@@ -18,6 +18,9 @@ from theorykit.certify._signs import Reason, by_terms, remember, signed, term_si
 MOST_ELEVATED = 2
 """How often the degree in slacks is raised, which brings the terms nearer to values."""
 
+SLACK = "slack"
+"""The kind of letter that a slack is."""
+
 MOST_TERMS = 3000
 """Terms of the polynomial that comes of it."""
 
@@ -38,7 +41,11 @@ def by_bounds(ring: Ring, p: Any, strict: bool = False) -> Reason | None:
         q = slacks.homogeneous(k)
         if q is None:
             return None
-        if by_terms(ring, q, strict=False) and (not strict or slacks.positive(q)):
+        if (
+            by_terms(ring, q, strict=False)
+            and (not strict or slacks.positive(q))
+            and multiplied_out(ring, q) == p
+        ):
             terms = Reason(q, "terms", "its terms are not negative", strict=strict)
             return Reason(p, "bounds", how, (terms,), strict=strict)
         if not slacks.groups:
@@ -57,6 +64,13 @@ def sign_by_bounds(ring: Ring, p: Any) -> int:
             remember(ring, found)
             return sign
     return 0
+
+
+def multiplied_out(ring: Ring, q: Any) -> Any:
+    """Return a polynomial in slacks as one in what the slacks are."""
+    slacks = {i for i in ring.used(q) if ring.made.get(i, ("", None))[0] == SLACK}
+    ring.spend(20 + 5 * len(q))
+    return q.compose(*(ring.made[i][1] if i in slacks else x for i, x in enumerate(ring.gens)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,7 +235,7 @@ class _Slacks:
         ring = self.ring
         self.changed = True
         sign = POSITIVE if g.strict else NONNEGATIVE
-        return ring.letter("slack", g.of, str(g.of), f"[{ring.show(g.of)}]", sign, None)
+        return ring.letter(SLACK, g.of, str(g.of), f"[{ring.show(g.of)}]", sign, None)
 
 
 def _slope(p: Any, i: int) -> fmpq:

@@ -146,22 +146,15 @@ class Quotient:
         """
         ring = self.ring
         q = self.cancelled()
-        i = ring.root_in(q.num)
-        if i is not None and not (q.num - q.num.derivative(i) * ring.gens[i]).is_zero():
-            b = q.num.derivative(i)
-            turned = q.num - 2 * b * ring.gens[i]
-            norm = ring.times(q.num, turned)
-            if signed_factors(ring, norm):
-                below = Quotient(ring, norm).inverse()
-                return Quotient(ring, ring.times(turned, ring.product(q.den))) * below
+        turned = _conjugate(ring, q.num)
+        norm = None if turned is None else ring.times(q.num, turned)
+        if norm is not None and signed_factors(ring, norm):
+            return q._over(turned, norm)
         parts = signed_factors(ring, q.num)
         if parts is None:
             split_on_choice(ring, [q.num])
-            if i is not None:  # 1 / (a + b s) = (a - b s) / (a^2 - b^2 s^2)
-                b = q.num.derivative(i)
-                turned = q.num - 2 * b * ring.gens[i]
-                below = Quotient(ring, ring.times(q.num, turned)).inverse()
-                return Quotient(ring, ring.times(turned, ring.product(q.den))) * below
+            if norm is not None and signed_factors(ring, norm, sign_by_bounds):
+                return q._over(turned, norm)
             parts = signed_factors(ring, q.num, sign_by_bounds)
         if parts is None:
             said = shortened(ring.show(q.num))
@@ -176,6 +169,12 @@ class Quotient:
             else:
                 den[ring.factor_index(p)] = den.get(ring.factor_index(p), 0) + e
         return made * Quotient(ring, ring.constant(1), tuple(sorted(den.items())))
+
+    def _over(self, turned: Any, norm: Any) -> "Quotient":
+        """Return 1 over it: 1 / (a + b s) = (a - b s) / (a^2 - b^2 s^2)."""
+        ring = self.ring
+        above = Quotient(ring, ring.times(turned, ring.product(self.den)))
+        return above * Quotient(ring, norm).inverse()
 
     def cancelled(self) -> "Quotient":
         """Return it in lowest terms, as far as its factors go."""
@@ -256,6 +255,15 @@ def _without(
         if e:
             left.append((k, e))
     return num, tuple(left)
+
+
+def _conjugate(ring: Ring, p: Any) -> Any | None:
+    """Return a - b s of p = a + b s, s the last letter of a known square; None if a is zero."""
+    i = max((k for k in ring.used(p) if k in ring.squares), default=None)
+    if i is None:
+        return None
+    root = p.derivative(i) * ring.gens[i]
+    return None if p == root else p - 2 * root
 
 
 def total(numbers: Sequence[Any], plus: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:

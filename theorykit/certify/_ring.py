@@ -224,10 +224,6 @@ class Ring:
         letters = self.used(p)
         return letters[0] if len(letters) == 1 and p == self.gens[letters[0]] else None
 
-    def root_in(self, p: Any) -> int | None:
-        """Return the last letter of a polynomial that is known by its square; None if none is."""
-        return max((i for i in self.used(p) if i in self.squares), default=None)
-
     def show(self, p: Any) -> str:
         """Return a polynomial in the names of its letters."""
         return _LABEL.sub(lambda found: self.names[int(found[1])], str(p))
