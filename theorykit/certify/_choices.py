@@ -16,18 +16,20 @@ def split_on_choice(ring: Ring, polynomials: Iterable[Any]) -> None:
             if not p.is_constant():
                 raise Split(ring.show(p), [[(p, ">=")], [(-p, ">=")]])
         if kind == "max":
-            cases = [[_above(ring, q, r, len(of)) for r in of if r is not q] for q in of]
+            cases = [[_above(ring, q, r, len(of) == 2) for r in of if r is not q] for q in of]
             raise Split(ring.names[i], cases)
 
 
-def _above(ring: Ring, a: Any, b: Any, count: int) -> Relation:
-    """Return what says that a >= b, without factors of which the sign is known.
+def _above(ring: Ring, a: Any, b: Any, pair: bool) -> Relation:
+    """Return what says that a >= b; of a pair, without the factors of which the sign is known.
 
-    Of two numbers, one is the larger also where such a factor is zero.
+    Where such a factor is zero, the two are equal, and either is the larger.
     """
     num = ring.reduced((a - b).cancelled().num)
-    sign, p = open_factors(ring, num, strict=count > 2)
-    return (num if p.is_constant() else sign * p), ">="
+    if pair:
+        sign, p = open_factors(ring, num, strict=False)
+        num = num if p.is_constant() else sign * p
+    return num, ">="
 
 
 def _inside(ring: Ring, polynomials: Iterable[Any]) -> Iterator[int]:

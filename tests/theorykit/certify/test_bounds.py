@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -228,3 +229,12 @@ def test_a_rotated_spectrum():
     shapes = dict(turn=(), e=letters((2,), low=Fraction(0)), share=interval("1/4", 1))
     assert holds(sides(1.0), **shapes)
     assert not holds(sides(0.999), **shapes)
+
+
+def test_the_example_of_the_guide_prints_what_it_says(capsys):
+    guide = (Path(__file__).parents[3] / "docs" / "certify.md").read_text()
+    code = guide.split("## Bounded letters")[1].split("```python\n")[1].split("```")[0]
+    exec(code, {})
+    said = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    assert len(said) == 3
+    assert capsys.readouterr().out.splitlines() == said
