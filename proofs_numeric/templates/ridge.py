@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
-from theorykit.checks import alternative, exhaustive, identity, inequality, rate
+from theorykit.certify import exact
+from theorykit.checks import alternative, everywhere, exhaustive, identity, inequality, rate
 from theorykit.checks.domains import inputs, interval, reals
 from theorykit.kernels import activations, ridge, template_mlp, template_transformer
 from theorykit.proofs_numeric.templates._powers import power_of
@@ -50,6 +51,12 @@ def solved(N, smallest, share):
     return found, share * tau, tau
 
 
+def residual(N, smallest, share):
+    """Return the squared norm of 1_a / |I_a| - (K_ideal + lambda)^-1 v_ideal."""
+    found, _, _ = solved(N, smallest, share)
+    return jnp.sum((jnp.asarray(BLOCK == 0) / SIZES[0] - found) ** 2)
+
+
 @claim(
     "templates.D3.block",
     ref="Claim D.3",
@@ -61,22 +68,26 @@ def solved(N, smallest, share):
     mathematics=True,
 )
 def block_bounds():
-    """Both norms have this bound, for any symmetric N. Control: the factor tau / (tau + lambda)."""
+    """Both norms squared have this bound squared, for any symmetric N.
+
+    Control: the factor tau / (tau + lambda).
+    """
 
     def lhs(N, smallest, share):
         found, _, _ = solved(N, smallest, share)
-        indicator = jnp.asarray(BLOCK == 0) / SIZES[0]
-        return jnp.stack([norm(found), norm(indicator - found)])
+        return jnp.stack([jnp.sum(found**2), residual(N, smallest, share)])
 
     def rhs(sign):
         def bound(N, smallest, share):
             _, decay, tau = solved(N, smallest, share)
             factor = tau / (tau - sign * decay)
-            return jnp.stack([factor, jnp.abs(factor - 1)]) / np.sqrt(SIZES[0])
+            return jnp.stack([factor**2, (factor - 1) ** 2]) / SIZES[0]
 
         return bound
 
-    return inequality(lhs=lhs, rhs=rhs(1), over=BLOCKS, tol=1e-7, control=dict(rhs=rhs(-1)))
+    return inequality(
+        lhs=lhs, rhs=rhs(1), over=BLOCKS, tol=1e-7, proof=everywhere(), control=dict(rhs=rhs(-1))
+    )
 
 
 @claim(
@@ -105,22 +116,9 @@ def block_eigenvalues():
     )
 
 
-def residual(N, smallest, share):
-    """Return the squared norm of 1_a / |I_a| - (K_ideal + lambda)^-1 v_ideal."""
-    found, _, _ = solved(N, smallest, share)
-    return jnp.sum((jnp.asarray(BLOCK == 0) / SIZES[0] - found) ** 2)
-
-
-def largest_factor(count):
-    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over the largest eigenvalues nu."""
-
-    def bound(N, smallest, share):
-        nu = jnp.linalg.eigvalsh(N[BLOCK][:, BLOCK])
-        nu = nu[jnp.argsort(-jnp.abs(nu))][:count]
-        decay = share * 2 * smallest
-        return jnp.max((1 - nu / (nu + decay)) ** 2) / SIZES[0]
-
-    return bound
+def largest_factor(nu, smallest, share):
+    """Return max (1 - nu / (nu + lambda))^2 / |I_a| over these eigenvalues nu."""
+    return jnp.max((1 - nu / (nu + share * 2 * smallest)) ** 2) / SIZES[0]
 
 
 def last_factor(N, smallest, share):
@@ -147,7 +145,9 @@ def all_eigenvalues():
     Control: half of the right side.
     """
     return inequality(
-        lhs=largest_factor(5),
+        lhs=lambda N, smallest, share: largest_factor(
+            jnp.linalg.eigvalsh(N[BLOCK][:, BLOCK]), smallest, share
+        ),
         rhs=last_factor,
         over=BLOCKS,
         control=dict(rhs=lambda share: (share / (1 - share)) ** 2 / SIZES[0] / 2),
@@ -165,9 +165,13 @@ def all_eigenvalues():
 def nonzero_eigenvalues():
     """Over the two that are not 0 it holds, and it bounds the squared norm.
 
-    Control: tau + lambda.
+    The two are the eigenvalues of M = diag(|I_j|)^(1/2) N diag(|I_j|)^(1/2). Control: tau + lambda.
     """
-    two = largest_factor(2)
+
+    def two(N, smallest, share):
+        root = jnp.sqrt(jnp.stack([exact(size) for size in SIZES.tolist()]))
+        nu = jnp.linalg.eigvalsh(root[:, None] * N * root)
+        return largest_factor(nu, smallest, share)
 
     def chain(N, smallest, share):
         return jnp.stack([residual(N, smallest, share), two(N, smallest, share)])
@@ -179,7 +183,10 @@ def nonzero_eigenvalues():
 
         return value
 
-    return inequality(lhs=chain, rhs=bounds(1), over=BLOCKS, tol=1e-6, control=dict(rhs=bounds(-1)))
+    return inequality(
+        lhs=chain, rhs=bounds(1), over=BLOCKS, tol=1e-6, proof=everywhere(),
+        control=dict(rhs=bounds(-1)),
+    )  # fmt: skip
 
 
 @claim(
@@ -624,14 +631,17 @@ def ideal_estimator_repaired():
 
     def rhs(factor):
         def bound(N, smallest, share, y):
-            return factor * norm(y) / np.sqrt(SIZES[0]) * share / (1 - share)
+            return factor * jnp.linalg.norm(y) / jnp.sqrt(exact(2)) * share / (1 - share)
 
         return bound
 
     domain = inputs(turn=reals(), e=reals("2"), share=interval(0.01, 0.95), y=reals("5")).map(
         lambda turn, e, share, y: dict(**from_spectrum(turn, e), share=share, y=y)
     )
-    return inequality(lhs=lhs, rhs=rhs(1.0), over=domain, tol=1e-7, control=dict(rhs=rhs(5**-0.5)))
+    return inequality(
+        lhs=lhs, rhs=rhs(1.0), over=domain, tol=1e-7, proof=everywhere(),
+        control=dict(rhs=rhs(5**-0.5)),
+    )  # fmt: skip
 
 
 @claim(

@@ -6,13 +6,14 @@ something decides what they are. Each case is proved by exact arithmetic, or the
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
 import jax
 import numpy as np
 
+from theorykit.certify._choices import split_on_choice
 from theorykit.certify._enclose import Program
 from theorykit.certify._functions import Finer
 from theorykit.certify._machine import Machine, NotCertifiable
@@ -34,7 +35,7 @@ from theorykit.certify._ring import (
     shortened,
 )
 from theorykit.certify._sides import SIDES, rows_of
-from theorykit.certify._signs import Reason, certain, factored, open_factors
+from theorykit.certify._signs import Reason, certain, factored
 from theorykit.common.arguments import function, instance, members, shown
 
 MOST_CASES = 200
@@ -364,44 +365,7 @@ def same(ring: Ring, left: Sequence[Quotient], right: Sequence[Quotient]) -> lis
     for a, b in zip(left, right, strict=True):
         gap = a - b
         if not gap.is_zero():
-            split_on_choice(ring, [gap])
+            split_on_choice(ring, [gap.num, *(ring.factors[k] for k, _ in gap.den)])
             raise Open(f"the sides differ by {shortened(gap.key)}.")
         goals.append(Same(b))
     return goals
-
-
-def inside(ring: Ring, numbers: Sequence[Quotient]) -> Iterator[int]:
-    """Yield the letters of numbers, and those that these are made of."""
-    seen: set[int] = set()
-    front = [i for q in numbers for i in _letters_of(ring, q)]
-    while front:
-        i = front.pop()
-        if i in seen:
-            continue
-        seen.add(i)
-        yield i
-        _, of = ring.made.get(i, ("", ()))
-        for part in of if isinstance(of, list | tuple) else [of]:
-            q = part if isinstance(part, Quotient) else Quotient(ring, part)
-            front += _letters_of(ring, q)
-
-
-def _letters_of(ring: Ring, q: Quotient) -> list[int]:
-    made = set(ring.used(q.num))
-    for k, _ in q.den:
-        made.update(ring.used(ring.factors[k]))
-    return sorted(made)
-
-
-def split_on_choice(ring: Ring, numbers: Sequence[Quotient]) -> None:
-    """Raise `Split` if a letter is an absolute value or a maximum whose choice is open."""
-    for i in sorted(inside(ring, numbers)):
-        kind, of = ring.made.get(i, ("", None))
-        if kind == "abs":
-            _, p = open_factors(ring, ring.reduced(of))
-            if not p.is_constant():
-                raise Split(ring.show(p), [[(p, ">=")], [(-p, ">=")]])
-        if kind == "max":
-            above = lambda a, b: (ring.reduced((a - b).cancelled().num), ">=")
-            cases = [[above(q, r) for r in of if r is not q] for q in of]
-            raise Split(ring.names[i], cases)

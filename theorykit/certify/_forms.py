@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
-from theorykit.certify._ring import Ring, quotient_of, shortened
+from theorykit.certify._ring import REAL, Ring, quotient_of, shortened
 from theorykit.certify._signs import Reason, certain, signed
 
 MOST_ROWS = 3
@@ -48,6 +48,63 @@ def by_cauchy(ring: Ring, p: Any) -> Reason | None:
         return None
     how = "Cauchy's inequality for the absolute values, from these"
     return Reason(p, "cauchy", how, (first, second))
+
+
+def by_length(ring: Ring, p: Any, prove: Prove) -> Reason | None:
+    """Return why p = R s - b |z| is not negative, or R s - z, with s^2 = sum_i w_i y_i^2.
+
+    The y_i are letters, the w_i > 0 numbers, and z = sum_i r_i y_i. By Cauchy's inequality z^2 is
+    at most s^2 sum_i r_i^2 / w_i. So it is enough that R >= 0 and R^2 >= b^2 sum_i r_i^2 / w_i.
+    """
+    degrees = p.degrees()
+    for i in ring.used(p):
+        weights = _weights(ring, i) if degrees[i] == 1 else None
+        if weights is None:
+            continue
+        bound = p.derivative(i)
+        parts = _linear_in(ring, bound * ring.gens[i] - p, list(weights))
+        if parts is None:
+            continue
+        times, slopes = parts
+        first = certain(ring, bound)
+        if not first:
+            continue
+        squares = [ring.times(r, r) / w for r, w in zip(slopes, weights.values(), strict=True)]
+        whole = ring.times(ring.times(times, times), sum(squares, ring.constant(0)))
+        second = prove(ring.reduced(ring.times(bound, bound) - whole))
+        if second:
+            how = f"Cauchy's inequality for {shortened(ring.names[i])}, from these"
+            return Reason(p, "length", how, (first, second))
+    return None
+
+
+def _weights(ring: Ring, i: int) -> dict[int, fmpq] | None:
+    """Return the w_j of a letter that is the root of sum_j w_j y_j^2, by the y_j's letters."""
+    square = ring.squares.get(i)
+    if square is None or not ring.signs.get(i, REAL):
+        return None
+    weights = {}
+    for m, c in square.terms():
+        letters = [j for j, e in enumerate(m) if e]
+        if len(letters) != 1 or m[letters[0]] != 2 or c < 0:
+            return None
+        weights[letters[0]] = fmpq(c)
+    return weights
+
+
+def _linear_in(ring: Ring, p: Any, letters: Sequence[int]) -> tuple[Any, list[Any]] | None:
+    """Return b and the r_j of p = b |z| or b z, z = sum_j r_j y_j; None where it is neither."""
+    times, z = ring.constant(1), p
+    inner = [k for k in ring.used(p) if ring.made.get(k, ("", None))[0] == "abs"]
+    if len(inner) == 1 and p.degrees()[inner[0]] == 1:
+        times, z = p.derivative(inner[0]), ring.made[inner[0]][1]
+        if not (p - times * ring.gens[inner[0]]).is_zero():
+            return None
+    slopes = [z.derivative(j) for j in letters]
+    if any(set(letters) & set(ring.used(r)) for r in slopes):
+        return None
+    rest = z - sum((r * ring.gens[j] for r, j in zip(slopes, letters, strict=True)), 0 * z)
+    return (times, slopes) if ring.reduced(rest).is_zero() else None
 
 
 def by_triangle(ring: Ring, p: Any, prove: Prove) -> Reason | None:

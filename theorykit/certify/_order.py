@@ -14,6 +14,8 @@ from typing import Any
 from flint import fmpq
 
 from theorykit.certify import _functions as of
+from theorykit.certify._bounds import by_bounds
+from theorykit.certify._choices import split_on_choice
 from theorykit.certify._everywhere import (
     Everywhere,
     Letter,
@@ -21,14 +23,22 @@ from theorykit.certify._everywhere import (
     as_leaves,
     as_program,
     over_cases,
-    split_on_choice,
 )
-from theorykit.certify._forms import by_cauchy, by_minors, by_triangle
+from theorykit.certify._forms import by_cauchy, by_length, by_minors, by_triangle
 from theorykit.certify._machine import Doubt
 from theorykit.certify._quotients import Infinite, Quotient, letter, total
 from theorykit.certify._ring import POSITIVE, REAL, Ring, Work, primitive, shortened
 from theorykit.certify._sides import SIDES
-from theorykit.certify._signs import DEEP, Reason, by_root, by_terms, certain, factored, signed
+from theorykit.certify._signs import (
+    DEEP,
+    SHALLOW,
+    Reason,
+    by_root,
+    by_terms,
+    certain,
+    factored,
+    signed,
+)
 from theorykit.certify._squares import by_program
 from theorykit.common.arguments import function
 
@@ -102,11 +112,12 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 certain(ring, p, quickly=True)
                 or by_cauchy(ring, p)
                 or by_triangle(ring, p, partial(_soon, ring))
+                or by_length(ring, p, partial(_soon, ring))
                 or certain(ring, p)
             )
             if found is None:
-                split_on_choice(ring, [Quotient(ring, p)])
-                found = certain(ring, p, deep=DEEP) or _with_effort(ring, p)
+                split_on_choice(ring, [p])
+                found = _in_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None and p.is_constant():
                 raise Open(f"the sides differ by {ring.show(p)}: a point there refutes it.")
             if found is None:
@@ -178,6 +189,23 @@ def _known_of_exponentials(ring: Ring) -> None:
             ring.raised[str(primitive(p)[0])] = fact.of
 
 
+def _in_bounds(ring: Ring, p: Any) -> Reason | None:
+    """Return why a polynomial is not negative by bounds, known factors and a root set aside."""
+    found = by_bounds(ring, p)
+    if found:
+        return found
+    last = _last_factor(ring, p)
+    if last is not None:
+        return _product(p, last[0], _in_bounds(ring, last[1]))
+    either = lambda ring, q, strict, deep: certain(ring, q, strict) or by_bounds(ring, q, strict)
+    return by_root(ring, p, False, SHALLOW, either)
+
+
+def _product(p: Any, parts: Sequence[Reason], last: Reason | None) -> Reason | None:
+    how = "a product of these, times squares"
+    return Reason(p, "factors", how, (*parts, last)) if last else None
+
+
 def _soon(ring: Ring, p: Any) -> Reason | None:
     """Return why a polynomial is not negative; what rests on many steps is left out."""
     return certain(ring, p) or _with_effort(ring, p)
@@ -189,9 +217,7 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
     last = _last_factor(ring, p)
     if last is not None:
         parts, f = last
-        found = _soon(ring, f)
-        how = "a product of these, times squares"
-        return Reason(p, "factors", how, (*parts, found)) if found else None
+        return _product(p, parts, _soon(ring, f))
     letters = [i for i in ring.used(p) if ring.signs.get(i, REAL) and i not in ring.squares]
     multiplier = sum((ring.gens[i] for i in letters), ring.constant(0))
     if not any(ring.signs[i] is POSITIVE for i in letters):
@@ -200,6 +226,9 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         found = _by_polya(ring, p, multiplier)
         if found:
             return found
+    found = by_bounds(ring, p)
+    if found:
+        return found
     facts = _bearing_on(ring, p)
     for given in ([], facts) if facts else ([],):
         squares = by_program(ring, p, given)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from theorykit.certify._bounds import sign_by_bounds
+from theorykit.certify._choices import split_on_choice
 from theorykit.certify._machine import Doubt
 from theorykit.certify._ring import REAL, Ring, quotient_of, shortened
 from theorykit.certify._signs import signed_factors
@@ -139,11 +141,21 @@ class Quotient:
     def inverse(self) -> "Quotient":
         """Return 1 over it.
 
-        **Raises:** `NotCertifiable` if it is not proved to be nonzero everywhere.
+        **Raises:** `NotCertifiable` if it is not proved to be nonzero everywhere; `Split` where
+        that may depend on what is open in it.
         """
         ring = self.ring
         q = self.cancelled()
+        turned = _conjugate(ring, q.num)
+        norm = None if turned is None else ring.times(q.num, turned)
+        if norm is not None and signed_factors(ring, norm):
+            return q._over(turned, norm)
         parts = signed_factors(ring, q.num)
+        if parts is None:
+            split_on_choice(ring, [q.num])
+            if norm is not None and signed_factors(ring, norm, sign_by_bounds):
+                return q._over(turned, norm)
+            parts = signed_factors(ring, q.num, sign_by_bounds)
         if parts is None:
             said = shortened(ring.show(q.num))
             raise Doubt(f"the denominator {said} is not proved to be nonzero everywhere")
@@ -157,6 +169,12 @@ class Quotient:
             else:
                 den[ring.factor_index(p)] = den.get(ring.factor_index(p), 0) + e
         return made * Quotient(ring, ring.constant(1), tuple(sorted(den.items())))
+
+    def _over(self, turned: Any, norm: Any) -> "Quotient":
+        """Return 1 over it: 1 / (a + b s) = (a - b s) / (a^2 - b^2 s^2)."""
+        ring = self.ring
+        above = Quotient(ring, ring.times(turned, ring.product(self.den)))
+        return above * Quotient(ring, norm).inverse()
 
     def cancelled(self) -> "Quotient":
         """Return it in lowest terms, as far as its factors go."""
@@ -237,6 +255,15 @@ def _without(
         if e:
             left.append((k, e))
     return num, tuple(left)
+
+
+def _conjugate(ring: Ring, p: Any) -> Any | None:
+    """Return a - b s of p = a + b s, s the last letter of a known square; None if a is zero."""
+    i = max((k for k in ring.used(p) if k in ring.squares), default=None)
+    if i is None:
+        return None
+    root = p.derivative(i) * ring.gens[i]
+    return None if p == root else p - 2 * root
 
 
 def total(numbers: Sequence[Any], plus: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:

@@ -161,7 +161,7 @@ class Ring:
             unit = unit if scale > 0 else -unit
             strict = strict or (str(unit) in self.facts and self.facts[str(unit)].strict)
             self.facts[str(unit)] = Fact(unit, strict, frozenset(self.used(unit)))
-            self.proved.clear()
+            self.proved = {key: found for key, found in self.proved.items() if found[0]}
 
     def constant(self, value: Any) -> Any:
         """Return a constant polynomial."""

@@ -7,6 +7,7 @@ checked by multiplying out.
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from flint import fmpq
@@ -59,17 +60,22 @@ class Reason:
             yield from part.lines(show, indent + 1)
 
 
-def signed_factors(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]] | None:
+def signed_factors(
+    ring: Ring, p: Any, sign_of: Callable[[Ring, Any], int] | None = None
+) -> tuple[fmpq, list[tuple[Any, int]]] | None:
     """Return p as scale times powers of polynomials that are positive; None if that is not proved.
 
     The polynomials have a leading coefficient of 1 or -1, and are irreducible where that helps.
+
+    **Arguments:** `sign_of`: returns the sign of a polynomial, 0 if unknown; `signed` if None.
     """
+    sign_of = partial(signed, strict=True) if sign_of is None else sign_of
     if p.is_zero():
         return None
     scale, factors = factored(ring, p)
     found, open_ = [], []
     for f, e in factors:
-        sign = signed(ring, f, strict=True)
+        sign = sign_of(ring, f)
         if sign:
             found.append((sign * f, e))
             scale *= fmpq(sign) ** (e % 2)
@@ -79,7 +85,7 @@ def signed_factors(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]] | N
         rest = ring.constant(1)
         for f, e in open_:
             rest = ring.times(rest, ring.power(f, e))
-        sign = signed(ring, rest, strict=True)
+        sign = sign_of(ring, rest)
         if not sign:
             return None
         return scale * sign, [*found, (sign * rest, 1)]
@@ -131,6 +137,13 @@ def certain(
         found = _certain(ring, unit, strict, deep)
         ring.proved[key] = found, deep
     return found
+
+
+def remember(ring: Ring, found: Reason) -> None:
+    """Let `certain` return what was found by other means."""
+    unit, scale = primitive(found.of)
+    for strict in {found.strict, False}:
+        ring.proved[str(unit if scale > 0 else -unit), strict] = found, DEEP
 
 
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:

@@ -159,6 +159,7 @@ def test_the_order_is_that_of_the_first_derivative_that_is_not_zero(gap, order):
 @pytest.mark.parametrize(("power", "sign", "side", "proved"), [
     (2, 1, (-1, 1), True), (2, -1, (-1, 1), False), (3, 1, (0, 1), True), (3, 1, (-1, 0), False),
     (3, -1, (-1, 0), True), (3, 1, (-1, 1), False), (1, 1, (0, 1), True), (1, 1, (-1, 1), False),
+    (3, -1, (-1, 1), False), (1, -1, (-1, 1), False), (1, -1, (-1, 0), True),
 ])  # fmt: skip
 def test_which_sign_of_the_derivative_is_enough(power, sign, side, proved):
     with precision(64):
@@ -172,6 +173,138 @@ def test_a_flat_that_is_not_beside_the_piece_proves_nothing():
         found, _ = touches(lambda x: (0.0, x**2), dict(x=(-1, 1)))
         far, _, _ = read(dict(x=(0.5, 1)))
         assert not found.rises(POINT, 2, far)
+
+
+ORIGIN = Flat(0, (), (), (0, 1), (Fraction(0), Fraction(0)), ((), ()))
+SQUARE = dict(x=(-1, 1), y=(-1, 1))
+
+
+@pytest.mark.parametrize(
+    ("form", "proved"),
+    [
+        (lambda x, y: x**2 + y**2, True), (lambda x, y: x**2 + 1.9 * x * y + y**2, True),
+        (lambda x, y: x**2 - y**2, False), (lambda x, y: x**2 + 3 * x * y + y**2, False),
+        (lambda x, y: x**2 + 2 * x * y + y**2, False), (lambda x, y: x**2 + y**4, False),
+        (lambda x, y: -(x**2) - y**2, False), (lambda x, y: 10 * x**2 - y**2, False),
+        (lambda x, y: -jnp.abs(x) - jnp.abs(y), False), (lambda x, y: x * y, False),
+        (lambda x, y: x**2 + jnp.log(y + 2) ** 2, False), (lambda x, y: x**2 + jnp.log(y), False),
+    ],
+)  # fmt: skip
+def test_two_variables_need_a_definite_second_derivative(form, proved):
+    with precision(64):
+        found, whole = touches(lambda x, y: (0.0, form(x, y)), SQUARE)
+        assert found.rises(ORIGIN, 2, whole) == proved
+
+
+@pytest.mark.parametrize(("c", "proved"), [(1.9, True), (2.1, False)])
+def test_the_second_derivative_is_definite_on_the_whole_piece(c, proved):
+    """At t = 0 it is, whatever c: the middle of the piece does not decide."""
+    with precision(64):
+        gap = lambda t, x, y: (0.0, x**2 + y**2 + c * t * x * y)
+        found, whole = touches(gap, dict(t=(-1, 1)) | SQUARE)
+        line = Flat(0, (), (0,), (1, 2), (Fraction(0),) * 2, ((Fraction(0),),) * 2)
+        assert found.order_of(line) == 2
+        assert found.rises(line, 2, whole) == proved
+
+
+@pytest.mark.parametrize(
+    ("gap", "order"),
+    [(lambda x, y: x**2 + y**2, 2), (lambda x, y: x**2 + y, 1), (lambda x, y: y**2 + x, 1),
+     (lambda x, y: x**2 + y**2 + 1, 0), (lambda x, y: x**3 + y**4, 2)],
+)  # fmt: skip
+def test_slopes_along_all_variables_are_asked_for(gap, order):
+    with precision(64):
+        found, _ = touches(lambda x, y: (0.0, gap(x, y)), SQUARE)
+        assert found.order_of(ORIGIN) == order
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [lambda x: jnp.where(x > 0, x**2, 2 * x**2), lambda x: jnp.where(x > 0, 1.0, 0.0),
+     lambda x: jax.scipy.special.erf(x) ** 2, lambda x: x**2 + jnp.log(x)],
+)  # fmt: skip
+def test_where_it_may_jump_or_has_no_form_no_derivative_is_zero(gap):
+    with precision(64):
+        found, _ = touches(lambda x: (0.0, gap(x)), dict(x=(-1, 1)))
+        assert found.order_of(POINT) == 0
+
+
+@pytest.mark.parametrize(
+    "gap", [lambda u, x: jnp.where(u > 0, x, x**2), lambda u, x: 1 + x / (jnp.abs(u) - 0.5)]
+)
+def test_what_is_open_along_the_flat_is_not_passed_over(gap):
+    with precision(64):
+        found, _ = touches(lambda u, x: (0.0, gap(u, x)), dict(u=(-1, 1), x=(-1, 1)))
+        line = Flat(0, (), (0,), (1,), (Fraction(0),), ((Fraction(0),),))
+        assert found.order_of(line) == 0
+
+
+@pytest.mark.parametrize("gap", [lambda u, x: x**2 + u + 1, lambda u, x: x**2 + u + jnp.abs(u)])
+def test_what_is_equal_on_a_part_of_the_flat_only_is_not_equal(gap):
+    with precision(64):
+        found, _ = touches(lambda u, x: (0.0, gap(u, x)), dict(u=(-1, 1), x=(-1, 1)))
+        line = Flat(0, (), (0,), (1,), (Fraction(0),), ((Fraction(0),),))
+        assert found.order_of(line) == 0
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [lambda x: -jnp.abs(x), lambda x: jnp.log(x), lambda x: -jnp.sqrt(jnp.abs(x)),
+     lambda x: jnp.abs(x) ** 1.5, lambda x: -jax.scipy.special.i0e(x)],
+)  # fmt: skip
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_a_derivative_that_is_not_known_proves_nothing(gap, order):
+    with precision(64):
+        found, whole = touches(lambda x: (0.0, gap(x)), dict(x=(-1, 1)))
+        assert not found.rises(POINT, order, whole)
+
+
+@pytest.mark.parametrize(
+    ("gap", "box", "orders"),
+    [
+        (lambda x: x + x**2, dict(x=(0, 1)), [1]), (lambda x: x**2 + x**3, dict(x=(0, 1)), [2]),
+        (lambda x: x**2 + 1, dict(x=(-1, 1)), []), (lambda x, y: x**2 + y**2, SQUARE, [2]),
+        (lambda x, y: x**2 + y**2 + 1, SQUARE, []),
+        (lambda x, y: x**2 + y**2 + x, dict(x=(0, 1), y=(-1, 1)), []),
+    ],
+)  # fmt: skip
+def test_a_flat_is_kept_with_the_order_that_was_proved(gap, box, orders):
+    with precision(64):
+        found, whole = touches(lambda **at: (0.0, gap(**at)), box)
+        assert found.look(whole, [0]) == bool(orders)
+        assert [order for _, order in found.found] == orders
+
+
+def test_a_flat_is_one_of_its_own_entry():
+    with precision(64):
+        found, whole = touches(
+            lambda x: (jnp.zeros(2), jnp.stack([x**2, -(x**2)])), dict(x=(-1, 1))
+        )
+        found.found = [(POINT, 2)]
+        assert found.prove(whole, [0])
+        assert not found.prove(whole, [1])
+        assert not found.prove(whole, [0, 1])
+
+
+def test_a_flat_on_a_face_is_one_of_that_face():
+    with precision(64):
+        found, whole = touches(lambda x, y: (0.0, x**2 + y), SQUARE)
+        found.found = [(Flat(0, ((1, Fraction(0)),), (), (0,), (Fraction(0),), ((),)), 2)]
+        assert not found.prove(whole, [0])
+
+
+def test_the_way_from_the_flat_is_looked_at(monkeypatch):
+    """The line y = x leaves the piece at y = 1/2, and so does the way from it to (0, 1)."""
+    with precision(64):
+        found, _ = touches(lambda x, y: (0.0, (y - x) ** 2), dict(x=(0, 1), y=(0, 1)))
+        piece, _, _ = read(dict(x=(0, 1), y=(0.5, 1)))
+        seen = []
+        gaps = Touches.gaps
+        spy = lambda self, balls, *rest: seen.append(balls[1]) or gaps(self, balls, *rest)
+        monkeypatch.setattr(Touches, "gaps", spy)
+        line = Flat(0, (), (0,), (1,), (Fraction(0),), ((Fraction(1),),))
+        assert found.rises(line, 2, piece)
+        assert [bool(y.contains(arb(0)) and y.contains(arb(1))) for y in seen] == [True]
 
 
 SMOOTH = [
