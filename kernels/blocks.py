@@ -17,7 +17,9 @@ from theorykit.kernels.recursion import (
     again,
     at,
     attend,
+    average,
     drawn_rows,
+    in_parts,
     layer_norm,
     mlp,
     steepness,
@@ -173,7 +175,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
             at_rows(h.nngp, i, j),
             at_rows(w, i, j),
         )
-        return attends.step(at(a, i), at(a, j), tokens, scale2, ntk)
+        return in_parts(attends, at(a, i), at(a, j), tokens, scale2, ntk)
 
     def block(b):
         a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
@@ -203,12 +205,3 @@ def on_diagonal(
     They are equal but for rounding, which the angle of two equal tokens would magnify.
     """
     return jnp.where(same & jnp.eye(nngp.shape[0], nngp.shape[1], dtype=bool), var[:, None], nngp)
-
-
-def average(block: Any, zero: Any, count: int) -> Any:
-    """Return the mean of `block(0), ..., block(count - 1)`, trees like `zero`."""
-
-    def add_block(total, b):
-        return jax.tree.map(lambda s, c: s + c / count, total, block(b)), None
-
-    return jax.lax.scan(add_block, zero, jnp.arange(count))[0]

@@ -40,6 +40,8 @@ def standard_error(squares: PyTree, count: int) -> PyTree:
 
 @partial(jax.jit, donate_argnums=(0, 1))
 def _add(mean: PyTree, squares: PyTree, value: PyTree, count: Any) -> tuple[PyTree, PyTree]:
-    delta = jax.tree.map(lambda v, m: v - m, value, mean)
-    mean = jax.tree.map(lambda m, d: m + d / count, mean, delta)
-    return mean, jax.tree.map(lambda s, d, v, m: s + d * (v - m), squares, delta, value, mean)
+    # One pass for each: nothing that both need is kept.
+    share = 1 / count
+    away = lambda s, m, v: s + (v - m) ** 2 * (1 - share)
+    squares = jax.tree.map(away, squares, mean, value)
+    return jax.tree.map(lambda m, v: m + (v - m) * share, mean, value), squares

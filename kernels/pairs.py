@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Float, Int
 from theorykit.kernels import draws
 from theorykit.kernels.attention import Tokens, mechanism
 from theorykit.kernels.blocks import (
-    average,
     finish,
     normed,
     normed_factor,
@@ -20,8 +19,8 @@ from theorykit.kernels.blocks import (
     rows_of,
 )
 from theorykit.kernels.devices import varying
-from theorykit.kernels.plan import PAIR_BLOCK, Plan
-from theorykit.kernels.recursion import State, again, at, scores, steepness, visible
+from theorykit.kernels.plan import PAIR_BLOCK, Plan, parts
+from theorykit.kernels.recursion import State, again, at, average, scores, steepness, visible
 
 
 class Pair(NamedTuple):
@@ -58,13 +57,13 @@ class Queries(NamedTuple):
 class Layer(NamedTuple):
     """A layer's draws, the same for all pairs, and where it stands.
 
-    **Fields:** `source`, which gives one of `blocks` blocks of `size` draws; `first`, whether NNGP
-    and NTK are still equal; `top`, whether it is the last.
+    **Fields:** `source`, which gives one of `blocks` blocks of draws, worked on in `parts`;
+    `first`, whether NNGP and NTK are still equal; `top`, whether it is the last.
     """
 
     source: Callable[[Any], Float[Array, "size ..."]]
     blocks: int
-    size: int
+    parts: int
     first: bool
     top: bool
 
@@ -94,12 +93,11 @@ def attend_pair(
     scale2 = jnp.asarray(net.score_scale, s.dtype) ** 2
     own_s = h.z11.nngp, h.z22.nngp
 
-    def weights(b):
+    def weights(u):
         sees = queries.sees[:, :, None]
         if attends.exact:
             var = jnp.stack([h.z11.var2, h.z22.var2])
             return attends.settled(var[:, None, None], sees)
-        u = layer.source(b)
         if f is None:
             drawn = draws.conditional(own_s[0], s, own_s[1], u)
             drawn = jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]]).transpose(0, 2, 1, 3)
@@ -111,13 +109,13 @@ def attend_pair(
     def itself(a, k, r):
         """Return the kernel of an input with itself after the layer; in the top block variances."""
         if layer.top and not attends.exact:
-            return jnp.einsum("anc,anc->a", a.weights @ k, a.weights) / layer.size
+            return jnp.einsum("anc,anc->a", a.weights @ k, a.weights) / a.weights.shape[1]
         rows = k[r][:, r]
         whole = attends.step(a, a, Tokens(k, None, rows, None), scale2, False)[0]
         return jnp.diagonal(whole) if layer.top else whole
 
-    def block(b):
-        both = weights(b)
+    def part(u):
+        both = weights(u)
         one, two = at(both, 0), at(both, 1)
         own = [itself(a, k, r) for a, k, r in zip((one, two), own_s, (r1, r2), strict=True)]
         return *attends.step(one, two, tokens, scale2, plan.ntk), *own
@@ -126,6 +124,14 @@ def attend_pair(
     ones = jnp.zeros(r1.size, s.dtype), jnp.zeros(r2.size, s.dtype)
     own = ones if layer.top else (zero, zero)
     start = varying((zero, zero if plan.ntk else None, *own), s)
+
+    def block(b):
+        if attends.exact:
+            return part(None)
+        u = layer.source(b)
+        cut = u.reshape(layer.parts, -1, *u.shape[1:])
+        return average(lambda p: part(cut[p]), start, layer.parts)
+
     s, w, *own = average(block, start, layer.blocks)
     v1, v2 = own if layer.top else map(jnp.diagonal, own)
     z12 = State(on_diagonal(s, v1, queries.same), w, v1[:, None], v2)
@@ -156,14 +162,17 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     rank = min(f0.shape[-1], 2 * t) if z is None else 2 * t
     attends = mechanism(net.attention)
     kept = attends.cost(t) if plan.ntk else 1
-    count, size = plan.blocks(4 * t * t * kept, PAIR_BLOCK)
+    entries = 4 * t * t * kept
+    count, size = plan.blocks(entries, PAIR_BLOCK)
 
     def laid(number: int) -> Layer:
         r = rank if number == 0 else 2 * t
         shape = (size, 2, t, t) if form == "conditional" else (size, r, r)
         layer_key = jax.random.fold_in(key, number)
         source = draws.blocks(layer_key, count, shape, f0.dtype, plan.sampler)
-        return Layer(source, count, size, number == 0 and z is None, number == layers - 1)
+        return Layer(
+            source, count, parts(size, entries), number == 0 and z is None, number == layers - 1
+        )
 
     stack = [laid(number) for number in range(layers)]
 

@@ -1,14 +1,17 @@
 """What is to be computed, and which draws are cheapest for it."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from theorykit.common.devices import platform
 from theorykit.kernels.attention import mechanism
 
 DRAWS = ("auto", "joint", "pairwise", "conditional")
 WHOLE = 2**26  # entries of a covariance of all tokens that "auto" will hold at once
 BLOCK = 2**23  # entries of a block of joint draws
-PAIR_BLOCK = 2**18  # entries of a block of a pair's draws: small enough to stay in cache
+PAIR_BLOCK = 2**18  # entries of a block of a pair's draws
+IN_CACHE = 2**16  # entries that a core works on at a time
 AT_ONCE = 2e10  # multiplications of a replicate that runs as one compiled computation
 
 
@@ -38,6 +41,14 @@ class Plan:
         """Return (number of blocks, draws in each) if a draw takes `entries`."""
         blocks = -(-self.draws // max(1, limit // entries))
         return blocks, -(-self.draws // blocks)
+
+
+def parts(size: int, entries: int) -> int:
+    """Return in how many equal parts a block of draws is worked on, if a draw takes `entries`.
+
+    What is made of a part stays in a core's cache. The block's draws do not depend on it.
+    """
+    return math.gcd(size, -(-size * entries // IN_CACHE)) if platform() == "cpu" else 1
 
 
 def forms(

@@ -17,7 +17,9 @@ from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Duals
 from theorykit.kernels.attention import Mechanism, Tokens, mechanism
+from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
+from theorykit.kernels.plan import parts
 
 
 class State(NamedTuple):
@@ -225,11 +227,30 @@ def attend(
         i, j = ij
         s = s_in[i, :, j]
         w = None if w_in is None else w_in[i, :, j]
-        return attends.step(at(a, i), at(a, j), Tokens(s, w, s, w), score_scale**2, tangent)
+        tokens = Tokens(s, w, s, w)
+        return in_parts(attends, at(a, i), at(a, j), tokens, score_scale**2, tangent)
 
     s_out, w_out = jax.lax.map(again(pair), (i, j))
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
+
+
+def in_parts(
+    attends: Mechanism, rows1: Any, rows2: Any, tokens: Tokens, scale2: Any, ntk: bool
+) -> tuple[Float[Array, "rows1 rows2"], Float[Array, "rows1 rows2"] | None]:
+    """Return `attends.step`, of so many draws at a time as stay in cache."""
+    r, n, t = rows1.weights.shape
+    count = parts(n, 4 * r * t * attends.cost(t))
+    if count == 1:
+        return attends.step(rows1, rows2, tokens, scale2, ntk)
+    cut = lambda k, p: jax.lax.dynamic_slice_in_dim(k, p * (n // count), n // count, 1)
+
+    def part(p):
+        one, two = (jax.tree.map(lambda k: cut(k, p), rows) for rows in (rows1, rows2))
+        return attends.step(one, two, tokens, scale2, ntk)
+
+    zero = jnp.zeros((r, rows2.weights.shape[0]), rows1.weights.dtype)
+    return average(part, varying((zero, zero if ntk else None), rows1.weights), count)
 
 
 def again(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,3 +276,12 @@ def fill(upper: Float[Array, "pairs rows rows"], n: int) -> Float[Array, "{n} ro
     out = out.at[j, :, i].set(upper.transpose(0, 2, 1))
     diagonal = out[on, :, on]
     return out.at[on, :, on].set((diagonal + diagonal.transpose(0, 2, 1)) / 2)
+
+
+def average(block: Any, zero: Any, count: int) -> Any:
+    """Return the mean of `block(0), ..., block(count - 1)`, trees like `zero`."""
+
+    def add_block(total, b):
+        return jax.tree.map(lambda s, c: s + c / count, total, block(b)), None
+
+    return jax.lax.scan(add_block, zero, jnp.arange(count))[0]

@@ -12,6 +12,7 @@ summed over the pairs of places that hold the same one. Normals depend on the ke
 that matrices of different strings from one key are blocks of one Gram matrix.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from theorykit.kernels.recursion import State
 from theorykit.kernels.result import Kernel
 
 BLOCK = 2**23  # entries of a block of features
+PLACES = 2**12  # pairs of places whose products are in cache at a time
 DENSE = 24  # a place in a pair costs as much as this many multiply-adds of a matrix product
 
 
@@ -261,14 +263,15 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
         for r in range(1, replicates):
             found = found.add(tick(one(r)))
             tick.replicate()
-    cast = lambda k: None if k is None else k.astype(dtype)
-    mean, stderr = cast(found.mean), cast(found.stderr())
+    # Replicates are averaged in tiles of the upper half, and made a matrix once.
+    whole = lambda k: None if k is None else _matrix(k, n, n1).astype(dtype)
+    mean, stderr = whole(found.mean), whole(found.stderr())
     return Kernel(mean, None, stderr, None, blocks * each, replicates, "joint")
 
 
 @partial(jax.jit, static_argnames=("phi", "n1", "blocks", "size"))
 def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size: int, r):
-    """Return one estimate (n1, n2) from `blocks` times `size` draws."""
+    """Return the tiles of one estimate (n1, n2) from `blocks` times `size` draws."""
     dtype = beta.dtype
     n, k = places.tokens.shape
     panels, matched = tiling(n, n1)
@@ -301,7 +304,9 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
         every = jnp.concatenate(a)
         if places.pairs.size:
             at = every.reshape(n * k, size)
-            pairs = pairs + jnp.sum(at[places.pairs[0]] * at[places.pairs[1]], -1)
+            few = places.pairs.reshape(2, -1, math.gcd(pairs.size, PLACES)).transpose(1, 0, 2)
+            products = lambda ab: jnp.sum(at[ab[0]] * at[ab[1]], -1)
+            pairs = pairs + jax.lax.map(products, few).reshape(-1)
         if n1 < n and phi is not None:
             same = places.tokens[:, :, None] == places.tokens[:, None, :]
             seen = same + gamma**2 * jnp.eye(k, dtype=dtype)
@@ -310,16 +315,39 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
 
     start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
     gram, pairs, own = jax.lax.fori_loop(0, blocks, recursion.again(block), start)
-    mean = matrix(gram, n, n1)
-    row, column = places.cells
-    mean = mean.at[row, column].add(pairs, mode="drop")
-    if n1 == n:
-        mean = mean.at[column, row].add(jnp.where(row == column, 0, pairs), mode="drop")
-    mean = mean / draws
+    tiles = [g / draws for g in _added(gram, pairs, places.cells, n, n1)]
     if phi is None:
-        return mean
-    var1, var2 = (jnp.diagonal(mean),) * 2 if n1 == n else (own[:n1] / draws, own[n1:] / draws)
-    return phi.dual(var1[:, None], mean, var2)
+        return tiles
+    if n1 == n:
+        of = dict(zip(matched, tiles, strict=True))
+        own = draws * jnp.concatenate([jnp.diagonal(of[i, i]) for i in range(len(panels))])
+    var = [own[i:j] / draws for i, j in panels]
+    dual = lambda tile, i, j: phi.dual(var[i][:, None], tile, var[j])
+    return [dual(tile, i, j) for tile, (i, j) in zip(tiles, matched, strict=True)]
+
+
+def _added(tiles: list[Any], values, cells, n: int, n1: int) -> list[Any]:
+    """Return the tiles of a matrix with values added to its cells; what is beyond it is dropped."""
+    if not values.size:
+        return tiles
+    panels, matched = tiling(n, n1)
+    heights = [tile.shape[0] for tile in tiles]
+    ends, width = np.cumsum(heights), max(tile.shape[1] for tile in tiles)
+    # One above the other: then each value is added once, rather than looked at by every tile.
+    column = jnp.concatenate([jnp.pad(g, ((0, 0), (0, width - g.shape[1]))) for g in tiles])
+    above = np.full((len(panels), len(panels)), ends[-1])
+    above[tuple(zip(*matched, strict=True))] = ends - heights
+    first = jnp.asarray([start for start, _ in panels])
+    row, across = cells[0], cells[1] + (n1 if n1 < n else 0)
+    panel = lambda at: jnp.searchsorted(first, at, side="right") - 1
+    i, j = panel(row), panel(across)
+    down = jnp.asarray(above)[i, j] + row - first[i]
+    column = column.at[down, across - first[j]].add(values, mode="drop")
+    cut = lambda tile, end: column[end - tile.shape[0] : end, : tile.shape[1]]
+    return [cut(tile, end) for tile, end in zip(tiles, ends, strict=True)]
+
+
+_matrix = jax.jit(matrix, static_argnames=("n", "n1"))
 
 
 @partial(jax.jit, static_argnames="dtype")

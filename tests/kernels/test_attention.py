@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from theorykit.kernels import oracle, recursion
-from theorykit.kernels.attention import Identity, Softmax, Tokens
+from theorykit.kernels import plan as plans
+from theorykit.kernels.attention import (
+    Concentrated,
+    Identity,
+    NormalisedRelu,
+    Sigmoid,
+    Softmax,
+    Tokens,
+)
 from theorykit.kernels.attention.rows import Fixed, Shares
 
 # The NTK after the layer is this combination of products; see `products`.
@@ -215,3 +223,36 @@ def test_identity_step_is_exact():
     only = attend(False)
     np.testing.assert_allclose(only[0], expected[0], rtol=1e-10, atol=1e-12)
     assert only[1] is None
+
+
+@pytest.mark.parametrize("mechanism", [Softmax(), Sigmoid(), NormalisedRelu(), Concentrated()])
+@pytest.mark.parametrize("first", [True, False])
+def test_draws_in_parts_are_all_draws(mechanism, first, monkeypatch):
+    monkeypatch.setattr(plans, "IN_CACHE", 200)
+    monkeypatch.setattr(plans, "platform", lambda: "cpu")
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(2, 3, 12, 4))
+    sees = np.ones((3, 1, 4), bool)
+    if mechanism.exact:
+        rows = [mechanism.settled(jnp.ones((3, 1, 4)), sees) for _ in scores]
+    else:
+        rows = [mechanism.rows(jnp.asarray(s), sees, True) for s in scores]
+        assert plans.parts(12, 4 * 3 * 4 * mechanism.cost(4)) > 1
+    normal = lambda *shape: jnp.asarray(rng.normal(size=shape))
+    tokens = Tokens(normal(4, 4), normal(4, 4), normal(3, 3), normal(3, 3))
+    tokens = tokens._replace(ntk=None, ntk_rows=None) if first else tokens
+    found = recursion.in_parts(mechanism, *rows, tokens, 0.7, True)
+    expected = mechanism.step(*rows, tokens, 0.7, True)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+
+
+def test_parts_are_equal_and_only_where_caches_are_small(monkeypatch):
+    monkeypatch.setattr(plans, "platform", lambda: "cpu")
+    for size, entries in ((64, 4096), (60, 4096), (61, 4096), (8, 10), (1, 2**20)):
+        count = plans.parts(size, entries)
+        assert size % count == 0
+        assert count == 1 or size * entries > plans.IN_CACHE
+    assert plans.parts(64, 4096) == 4
+    monkeypatch.setattr(plans, "platform", lambda: "gpu")
+    assert plans.parts(64, 4096) == 1

@@ -191,7 +191,7 @@ WITHOUT = {
     "template_derivative", "template_expansion",  # fractions
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
     "recursion.again", "recursion.visible", "recursion.steepness", "recursion.fill",
-    "recursion.at",
+    "recursion.at", "recursion.average", "recursion.in_parts",  # they call what does
     "attention.mechanism",
     "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
     "oracle.positive_semidefinite",

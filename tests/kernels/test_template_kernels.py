@@ -7,7 +7,8 @@ import pytest
 
 from theorykit import kernels
 from theorykit.kernels import InfiniteTransformer, activations, oracle
-from theorykit.kernels.template_kernels import lay_out
+from theorykit.kernels.features import matrix, tiling
+from theorykit.kernels.template_kernels import _added, lay_out
 
 KEY = jax.random.key(0)
 X = np.array([[1, 1, 0], [1, 2, 0], [3, 1, 0]])
@@ -98,6 +99,23 @@ def test_places_are_laid_out_so_that_nothing_is_counted_twice():
     first, second = places.pairs[:, real]
     assert (places.tokens.ravel()[first] == places.tokens.ravel()[second]).all()
     assert len({*zip(first.tolist(), second.tolist(), strict=True)}) == real.sum()
+
+
+@pytest.mark.parametrize(("n", "n1"), [(19, 19), (3, 3), (19, 7)])
+def test_values_are_added_to_their_cells_whichever_tile_they_are_in(n, n1):
+    rng = np.random.default_rng(n1)
+    whole = np.zeros((n1, n if n1 == n else n - n1), np.float32)
+    row, column = rng.integers(0, whole.shape, (60, 2)).T
+    row, column = (np.minimum(row, column), np.maximum(row, column)) if n1 == n else (row, column)
+    values = rng.normal(size=60).astype(np.float32)
+    np.add.at(whole, (row, column), values)
+    panels, pairs = tiling(n, n1)
+    height = lambda i: panels[i][1] - panels[i][0]
+    tiles = [jnp.zeros((height(i), height(j))) for i, j in pairs]
+    padded = [np.append(c, [n, n]) for c in (row, column)]  # beyond the end: dropped
+    found = _added(tiles, jnp.append(values, jnp.ones(2)), np.stack(padded), n, n1)
+    whole = np.triu(whole) + np.triu(whole, 1).T if n1 == n else whole
+    np.testing.assert_allclose(matrix(found, n, n1), whole, atol=1e-5)
 
 
 def test_the_mlp_kernel_is_that_of_the_agreements():
