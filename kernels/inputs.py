@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from theorykit.common import arguments
-from theorykit.common.arguments import as_array, real, shown
+from theorykit.common.arguments import as_array, native, real, shown
 
 
 def known(*arrays: Any) -> bool:
@@ -72,7 +72,7 @@ def together(*arrays: Any) -> Any:
 
 def floating(*arrays: Any) -> Any:
     """Return the floating dtype that arrays have together: JAX's default one for integers."""
-    found = together(*(jax.dtypes.canonicalize_dtype(a.dtype) for a in arrays))
+    found = together(*(jax.dtypes.canonicalize_dtype(native(a.dtype)) for a in arrays))
     kept = jnp.issubdtype(found, jnp.floating)
     return found if kept else jax.dtypes.canonicalize_dtype(float)
 

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from theorykit.common.arguments import shown
 from theorykit.common.errors import explain
 from theorykit.common.folders import Folder, write_atomically, writing
+from theorykit.common.hashes import program_hash
 from theorykit.kernels import tileable, tiles
 from theorykit.kernels.progress import bar
 from theorykit.kernels.tileable import Network
@@ -26,6 +27,7 @@ from theorykit.kernels.tiles import Block, How, Set, Step
 HEADER, DONE = "gram.json", "done"
 OWN = (DONE, "zarr.json", *tiles.VALUES)
 SPARE = 2**20  # bytes beside the tiles
+LONG = 80  # characters of what differs that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,6 @@ def _facts(network: Any, how: How, inputs: Set, key: Any, run: Block) -> dict[st
     x = jax.ShapeDtypeStruct((n, inputs.tokens, inputs.parts[0].shape[2]), _wide(inputs))
     mask = jax.ShapeDtypeStruct((n, inputs.tokens), bool)
     program = jax.make_jaxpr(run)(key, x, mask, x, mask)
-    text = re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr))
     return {
         "network": re.sub(r" at 0x[0-9a-f]+", "", repr(network)),
         "key": None if key is None else np.asarray(jax.random.key_data(key)).tolist(),
@@ -209,14 +210,26 @@ def _facts(network: Any, how: How, inputs: Set, key: Any, run: Block) -> dict[st
         "dtype": str(np.dtype(inputs.dtype)),
         "values of the inputs": _content(inputs),
         "checksums": "crc32c",
-        "version of the computation": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "version of the computation": program_hash(program),
     }
 
 
 def _differs(name: str, was: Any, now: Any) -> str | None:
     if name in ("values of the inputs", "version of the computation"):
         return f"with other {name}"
-    return f"with {name} {shown(was)}, this one has {name} {shown(now)}"
+    was, now = _apart(str(was), str(now))
+    return f"with {name} {was}, this one has {name} {now}"
+
+
+def _apart(was: str, now: str) -> tuple[str, str]:
+    """Return two texts, shortened so that where they begin to differ is seen."""
+    if max(len(was), len(now)) <= LONG:
+        return was, now
+    same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), len(was))
+    start = max(0, min(same - LONG // 4, max(len(was), len(now)) - LONG))
+    cut = lambda s: ("... " * (start > 0) + s[start : start + LONG]).strip()
+    more = lambda s: " ..." if len(s) > start + LONG else ""
+    return cut(was) + more(was), cut(now) + more(now)
 
 
 def _wide(inputs: Set) -> Any:
@@ -296,7 +309,8 @@ def _check_room(path: Path, needed: float) -> None:
     free = _free(path)
     if needed + SPARE > free:
         raise ValueError(
-            f"the tiles take {needed / 2**20:,.0f} MiB, and {path} has {free / 2**20:,.0f} MiB left"
+            f"the tiles and their log take {(needed + SPARE) / 2**20:,.1f} MiB, and {path} has "
+            f"{free / 2**20:,.1f} MiB left"
         )
 
 

@@ -8,12 +8,22 @@ import sys
 import time
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import zarr
 
 from theorykit import kernels
-from theorykit.kernels import InfiniteTransformer, Kernel, Stored, gram, iterative, stored, tiles
+from theorykit.kernels import (
+    InfiniteTransformer,
+    Kernel,
+    Stored,
+    activations,
+    gram,
+    iterative,
+    stored,
+    tiles,
+)
 from theorykit.kernels import layers as k
 
 RNG = np.random.default_rng(0)
@@ -301,12 +311,48 @@ def test_a_store_of_something_else(tmp_path):
         make(store=tmp_path / "busy")
 
 
+class Steep(activations.Activation):
+    """An activation whose repr does not say how steep it is."""
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def __call__(self, x):
+        return jnp.tanh(self.slope.sum() * x)
+
+
+def test_a_store_of_the_same_network_with_other_constants(tmp_path):
+    net = lambda slope: InfiniteTransformer(activation=Steep(jnp.array([slope, 0.0])))
+    make = lambda network: gram(network, X, tile=6, store=tmp_path / "k", **FEW | dict(get="nngp"))
+    make(net(1.0))
+    make(net(1.0))
+    with pytest.raises(ValueError, match="with other version of the computation"):
+        make(net(2.0))
+
+
+@pytest.mark.parametrize("dtype", [">f4", np.longdouble])
+def test_a_dtype_of_another_machine(tmp_path, dtype):
+    own = np.asarray(X, np.float32) if dtype == ">f4" else X.astype(float)
+    expected = gram(NET, own, tile=6, **FEW)
+    found = gram(NET, own.astype(dtype), tile=6, store=tmp_path / "k", **FEW)
+    np.testing.assert_array_equal(np.asarray(found.nngp), np.asarray(expected.nngp))
+
+
+def test_texts_are_cut_where_they_differ():
+    was, now = "a" * 100 + "b" + "c" * 100, "a" * 100 + "d" + "c" * 100
+    one, two = stored._apart(was, now)
+    assert "ab" in one
+    assert "ad" in two
+    assert max(len(one), len(two)) < 100
+    assert stored._apart("x", "y") == ("x", "y")
+
+
 def test_a_full_disk(tmp_path, monkeypatch):
     """One sentence, before or while it fills up; what was written is used when there is room."""
     make = lambda: gram(NET, X, tile=2, store=tmp_path / "k", **FEW)
     with monkeypatch.context() as patch:
         patch.setattr(stored, "_free", lambda path: 2**20 + 100)
-        with pytest.raises(ValueError, match=r"the tiles take 0 MiB, and .*k has 1 MiB left"):
+        with pytest.raises(ValueError, match=r"log take 1.0 MiB, and .*k has 1.0 MiB left"):
             make()
     made, count = tiles.computed_step, 0
 

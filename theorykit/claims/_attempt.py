@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorykit.claims._ran import Recording
 from theorykit.common.errors import explain
+from theorykit.common.memory import exhausted
 from theorykit.results import Outcome, Resolution, Scope, Verdict
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def attempt(
                 outcome = check.test(trial)
         # A claim that calls sys.exit must not end the run, least of all with exit code 0.
         except (Exception, SystemExit) as error:
+            if exhausted(error):  # it is tried again, in a process that holds nothing yet
+                raise MemoryError(said(error)) from error
             outcome = Outcome(Verdict.error, note=said(error))
             return Attempt(outcome, None, tried, ran=recording.names)
         if check.control is not None:

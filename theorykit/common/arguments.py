@@ -119,7 +119,18 @@ def as_array(name: str, value: Any, kinds: str = "buif") -> Any:
     if kind not in kinds:
         what = "real numbers" if "f" in kinds else "integers"
         raise ValueError(f"{name} is an array of {what}, got {shown(value)}.")
-    return array
+    dtype = native(array.dtype)
+    return array if dtype == array.dtype else array.astype(dtype)
+
+
+def native(dtype: Any) -> Any:
+    """Return the dtype that JAX has for one of numpy's: in this machine's order, 64 bits at most.
+
+    Arrays from other machines' files have another order, and long doubles more bits.
+    """
+    dtype = np.dtype(dtype)
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
+    return np.dtype(float) if dtype == np.longdouble else dtype
 
 
 def reals(name: str, value: Any) -> Any:

@@ -45,6 +45,8 @@ class Elsewhere:
             future = self._executor.submit(perform, task, tried=uuid.uuid4().hex)
         except Exception as error:  # it was shut down, or has lost its workers
             why = _in_a_line(error) or type(error).__name__
+            if isinstance(self._executor, type):
+                why = f"it is the class {self._executor.__name__}, and not one that was made of it"
             say(task.id, Gone(f"the executor accepts no more work: {why}."))
             return
         self._futures[task.id] = future

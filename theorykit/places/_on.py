@@ -70,7 +70,7 @@ def connected(
             if kind == "slurm":
                 where = stack.enter_context(_slurm(options, say))
             else:  # a client that finds nobody would keep trying
-                at = distributed.comm.get_address_host_port(rest)
+                at = _place(rest)
                 socket.create_connection(at, WAIT).close()
             client = distributed.Client(where, timeout=WAIT, set_as_default=False)
         except OSError as error:  # including time-outs
@@ -80,6 +80,19 @@ def connected(
         if kind == "dask" and not client.scheduler_info(n_workers=-1)["workers"]:
             say(f"The scheduler at {rest} has no worker yet; the work waits for one.")
         yield client.get_executor(pure=False)
+
+
+def _place(address: str) -> tuple[str, int]:
+    """Return host and port of a scheduler's address.
+
+    **Raises:** `ValueError` for text that is none.
+    """
+    import distributed
+
+    try:
+        return distributed.comm.get_address_host_port(address)
+    except (ValueError, TypeError):
+        raise ValueError(f"--on is {FORMS}; {address!r} is no address with a port.") from None
 
 
 def _import_jobqueue() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from theorykit.common.node import ONE_THREAD
-from theorykit.places._task import TRIES, Failure, Said, Task
+from theorykit.places._task import TRIES, Exhausted, Failure, Said, Task
 from theorykit.places._worker import PROGRAM
 
 NEEDED = 3 * 2**30
@@ -156,6 +156,8 @@ class _Process:
             return f"The process that ran it ended {TRIES} times, {how}.{self._may}"
         finally:
             late.cancel()
+        if isinstance(said, Exhausted):
+            return f"{said.why.rstrip('.')}, {TRIES} times.{self._may}"
         say(task.id, said)
         return ""
 

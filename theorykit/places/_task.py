@@ -85,6 +85,13 @@ class Failure:
     seconds: float = 0.0
 
 
+@dataclasses.dataclass(frozen=True)
+class Exhausted:
+    """What a task said when its process reached its bound of memory; another may do better."""
+
+    why: str
+
+
 class Place(Protocol):
     """A place where tasks run."""
 

@@ -5,7 +5,6 @@ in each process. It communicates through standard input and output; what tasks p
 standard error.
 """
 
-import contextlib
 import os
 import pickle
 import queue
@@ -15,6 +14,8 @@ import threading
 import time
 from collections.abc import Callable
 from typing import IO, Any
+
+from theorykit.common.memory import bound, exhausted
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -30,8 +31,8 @@ def serve(most_memory: int) -> None:
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, tasks.put), daemon=True).start()
     if most_memory:
-        _bound(most_memory)
-    from theorykit.places._task import Failure, Mismatch, Seldom, let_go, perform
+        bound(most_memory)
+    from theorykit.places._task import Exhausted, Failure, Mismatch, Seldom, let_go, perform
 
     own = os.getpid()
 
@@ -48,7 +49,8 @@ def serve(most_memory: int) -> None:
         except Mismatch as error:
             said = error
         except BaseException as error:
-            said = Failure(str(error) or type(error).__name__, time.monotonic() - start)
+            why = str(error) or type(error).__name__
+            said = Exhausted(why) if exhausted(error) else Failure(why, time.monotonic() - start)
         say(said)
         let_go()
 
@@ -60,11 +62,3 @@ def _read(source: IO[bytes], put: Callable[[Any], None]) -> None:
             put(pickle.load(source))
         except Exception:
             os._exit(0)
-
-
-def _bound(most_memory: int) -> None:
-    """Bound the memory of this process, if the system supports it."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (most_memory, most_memory))

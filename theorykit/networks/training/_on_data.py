@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key, Shaped
 
 from theorykit.common.arguments import as_array, finite, flag, function, size
-from theorykit.networks.training._hashes import content_hash, stable_name
+from theorykit.common.hashes import content_hash, stable_name
 from theorykit.networks.training._problem import Apply, Problem, Split, named_sets
 
 Pair = tuple[Array, Array]

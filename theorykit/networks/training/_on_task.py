@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from theorykit.common.arguments import size
-from theorykit.networks.training._hashes import stable_name
+from theorykit.common.hashes import stable_name
 from theorykit.networks.training._problem import Apply, Problem, Split, named_sets
 
 

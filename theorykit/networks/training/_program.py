@@ -11,11 +11,11 @@ from flax import nnx
 from jaxtyping import Array, Key
 
 from theorykit.common.devices import platform
+from theorykit.common.hashes import program_hash, stable_name, tree_hash
 from theorykit.networks.nets.scales import shapes_of
 from theorykit.networks.training import _stop
 from theorykit.networks.training._checks import check_network
 from theorykit.networks.training._chunk import Chunk, Metrics, Stop
-from theorykit.networks.training._hashes import program_hash, stable_name, tree_hash
 from theorykit.networks.training._placement import Placement
 from theorykit.networks.training._problem import Problem
 from theorykit.networks.training._state import State, first_state, trainable

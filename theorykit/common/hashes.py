@@ -1,4 +1,4 @@
-"""Hashes and names that a checkpoint's configuration holds: alike in every process."""
+"""Hashes and names of arrays, programs and objects: alike in every process."""
 
 import hashlib
 import re
