@@ -129,6 +129,8 @@ def attend_pair(
         if attends.exact:
             return part(None)
         u = layer.source(b)
+        if layer.parts == 1:
+            return part(u)
         cut = u.reshape(layer.parts, -1, *u.shape[1:])
         return average(lambda p: part(cut[p]), start, layer.parts)
 

@@ -51,6 +51,11 @@ def large():
     """More memory than there may be."""
     return over(lambda n: np.ones(10**12).sum() > n)
 
+@claim("my.arrays")
+def arrays():
+    """The same with JAX."""
+    return over(lambda n: jnp.ones(10**12).sum() > n)
+
 @claim("my.endless")
 def endless():
     """It hangs."""
@@ -84,18 +89,20 @@ def same(one, other):
 
 
 def test_processes_find_what_this_one_finds_and_one_that_dies_costs_one_claim(claims, tmp_path):
-    asked = [claims["holds"], claims["killed"], claims["large"]]
+    asked = [claims["holds"], claims["killed"], claims["large"], claims["arrays"]]
     heard = []
     found = verify(
         asked, jobs=2, run=tmp_path / "run", on_progress=lambda id, share: heard.append(id)
     )
-    holds, killed, large = found
+    arrays, holds, killed, large = found  # by id
     assert holds.verdict == Verdict.holds
     assert same([holds], verify([claims["holds"]]))
-    assert killed.verdict == large.verdict == Verdict.error
+    assert killed.verdict == large.verdict == arrays.verdict == Verdict.error
     assert "SIGKILL" in killed.note
     assert re.search(r"MemoryError: .*\(mine.py:\d+\), 2 times. It may use .* GiB", large.note)
-    assert heard.count("my.killed") == heard.count("my.large") == TRIES
+    assert re.search(r"RESOURCE_EXHAUSTED.*, 2 times. It may use .* GiB", arrays.note)
+    for name in ("killed", "large", "arrays"):
+        assert heard.count(f"my.{name}") == TRIES
     lines = (tmp_path / "run" / "results.jsonl").read_text().splitlines()
     assert {json.loads(line)["result"]["id"] for line in lines} == {r.id for r in found}
 
