@@ -11,8 +11,6 @@ and 32 tokens: the products of the moments take a third, and run at 0.75 to 1.1 
 product's rate (per draw they are 32 wide); scores with their exponentials a quarter; copies, most
 of them of the draws, a seventh; sums and means over draws, elementwise work, and the factors of
 pairs, which are sequential, a twelfth each. The variances, 2 more products of 24, are not counted.
-With all 64 draws of a block at once, which leave the cache, the share was 0.37 instead of 0.41 to
-0.53 on that core, and 0.26 instead of 0.38 in the first layer.
 """
 
 import argparse
