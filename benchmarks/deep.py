@@ -6,11 +6,9 @@
 `plan.forms`) over that of a large matrix product in the same run; `against_conditional` is the time
 of the capture paper's two-step sampler (appendix D) over ours, on fewer inputs.
 
-What bounds it, from a profile of the second layer on one core of an AMD EPYC, 16 draws at a time
-and 32 tokens: the products of the moments take a third, and run at 0.75 to 1.1 of the large
-product's rate (per draw they are 32 wide); scores with their exponentials a quarter; copies, most
-of them of the draws, a seventh; sums and means over draws, elementwise work, and the factors of
-pairs, which are sequential, a twelfth each. The variances, 2 more products of 24, are not counted.
+What bounds it beside the products of the moments, which are narrow per draw: scores and their
+exponentials, copies of the draws, sums over draws, and the factors of pairs, which are sequential.
+The products of variances are not counted.
 """
 
 import argparse
