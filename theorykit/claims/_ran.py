@@ -1,7 +1,7 @@
 """Which of the project's public functions a claim runs.
 
 Papers are about what the toolkit computes, and so is a claim if it runs that. A `Recording` looks
-at every call of a Python function in its thread, by `sys.setprofile`, and notes the public ones
+at every call of a Python function in its thread, by `sys.settrace`, and notes the public ones
 (`public`): those that the claim calls, and those that these call in turn.
 
 What it notes depends on the claim alone, whatever ran before it in the process. So it does not
@@ -10,9 +10,10 @@ to trace, once for all claims), nor into what a function of the project remember
 remember (`functools.cache`) is noted when it is first computed, and counts for each claim that
 asks for it; `share` sees to that.
 
-After `MOST` calls the hook is taken off, so that a claim that calls a function millions of times
-costs next to nothing more. A function that is called for the first time only after that is not
-noted. Nor is what runs in threads that a claim starts, or where another profiler is at work.
+It hears of calls alone, not of returns and not of C's functions, and asks the stack who called
+only for a function that it has not noted. This makes claims that mostly trace a seventh slower.
+`sys.setprofile`, which hears of all, makes them half slower again, and serves only where a
+debugger or a measure of coverage has the other hook. Threads that a claim starts are not heard.
 """
 
 import ast
@@ -40,12 +41,6 @@ ENGINE = frozenset(
 )  # fmt: skip
 """The rooms that are not what claims are about, but how they are tried."""
 
-MOST = 500_000
-"""Calls that are looked at in one recording, those of JAX's own code not counted."""
-
-TRACING = ("jax", "jaxlib", "flax", "optax", "neural_tangents")
-"""Libraries that call less once they have traced a function, so that their calls do not count."""
-
 FOREIGN, CLAIM, PRODUCT, REMEMBERED = range(4)
 """What code belongs to: a library, a claim or the engine, the product, what the product keeps."""
 
@@ -58,42 +53,38 @@ class Recording:
     """Notes the functions of the product that run inside its scope, in this thread.
 
     **Arguments:** `home`: the top-level package of another distribution whose functions count as
-    well, "" for none.
+    well, "" for none; `known`: another recording, of what code belongs to.
 
-    **Fields:** `codes`: what ran; `left`: how many calls it looks at yet, anew in each scope.
+    **Fields:** `codes`: what ran.
     """
 
-    def __init__(self, home: str = "", most: int = 0):
+    def __init__(self, home: str = "", known: "Recording | None" = None):
         self.home = home
         self.codes: dict[int, CodeType] = {}
-        self.left = self._most = most or MOST
         self._kinds: dict[int, int] = {}
         self._held: list[CodeType] = []  # so that no id is given to another code object
-        self._away: FrameType | None = None  # the outermost call of a library that goes on
-        self._ours = False  # whether the thread's profiler is this
-        self._waited: FrameType | None = None  # the call during which nothing is looked at
-        self._closed = False  # whether all that may be looked at has been
-        self._quiet = False  # whether it does less the next time, so that it is not counted
-        self._back: list[
-            tuple[FrameType, FrameType, bool]
-        ] = []  # calls back from a library, and it
+        if known is not None and known.home == home:
+            self._kinds, self._held = known._kinds, known._held
+        self._base: FrameType | None = None  # the call that opened the scope
+        self._look: Any = None  # the hook, where it could be set
 
     def __enter__(self) -> "Recording":
         self._outer = getattr(_now, "recording", None)
-        self._before = sys.getprofile()
         _now.recording = self
-        self.left, self._closed = self._most, False
-        self._away = self._waited = None
-        self._back.clear()
-        if self._before is None or self._outer is not None:
-            self._ours = True
-            sys.setprofile(self._look)
+        self._base = sys._getframe(1)
+        self._before = self._outer and self._outer._look
+        for get, put in ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile)):
+            if get() is self._before:
+                self._look, self._get, self._put = self._hook(), get, put
+                put(self._look)
+                break
         return self
 
     def __exit__(self, *error: object) -> None:
         _now.recording = self._outer
-        if self._ours:
-            sys.setprofile(self._before)
+        if self._look is not None and self._get() is self._look:
+            self._put(self._before)
+        self._base = self._look = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,61 +93,35 @@ class Recording:
         places = set(map(_place, self.codes.values()))
         return tuple(sorted({known[place] for place in places if place in known}))
 
-    def note(self, codes: dict[int, CodeType]) -> None:
-        """Count what ran elsewhere, unless this is no longer looking."""
-        if self.left > 0:
-            self.codes.update(codes)
+    def _hook(self) -> Callable[[FrameType, str, object], None]:
+        """Return what Python calls at each call of a function. Claims spend their time in it."""
+        kinds, codes = self._kinds, self.codes
 
-    def _look(self, frame: FrameType, event: str, arg: object) -> None:
-        """Look at a call or a return, where what is called may count."""
-        if self._closed:
-            return
-        if self._waited is not None:
-            if frame is self._waited and event == "return":
-                self._waited = None
-                if self._back and self._back[-1][0] is frame:
-                    self._away, self._quiet = self._back.pop()[1:]
-            return
-        if event == "return":
-            if frame is self._away:
-                self._away = None
-            if self._back and self._back[-1][0] is frame:
-                self._away, self._quiet = self._back.pop()[1:]
-            return
-        if event[-4:] == "call" and (self._away is None or not self._quiet):  # of C's as well
-            self.left -= 1
-            if self.left <= 0:
-                self._closed = True
+        def look(frame: FrameType, event: str, arg: object) -> None:
+            if event != "call":
                 return
-        if event != "call":
-            return
-        code = frame.f_code
-        kind = self._kinds.get(id(code))
-        if kind is None:
-            kind = self._kind(frame)
-        if kind == FOREIGN:
-            if self._away is None:
-                above = frame.f_back
-                if above is not None and self._kinds.get(id(above.f_code)) == PRODUCT:
-                    self._wait(frame)
-                else:
-                    module = frame.f_globals.get("__name__") or ""
-                    self._away, self._quiet = frame, module.partition(".")[0] in TRACING
-            return
-        if self._away is not None:
-            self._back.append((frame, self._away, self._quiet))
-            self._away = None
-        if kind != CLAIM:
-            self.codes[id(code)] = code
-        if kind == REMEMBERED:
-            self._wait(frame)
+            code = frame.f_code
+            name = id(code)
+            kind = kinds.get(name)
+            if kind is None:
+                kind = self._kind(frame)
+            if kind >= PRODUCT and name not in codes and self._counts(frame):
+                codes[name] = code
 
-    def _wait(self, away: FrameType) -> None:
-        """Look at nothing until this call returns.
+        return look
 
-        The hook stays: CPython 3.11 crashes in a generator where a hook was taken off by itself.
+    def _counts(self, frame: FrameType) -> bool:
+        """Whether a call depends on the claim alone.
+
+        It does not inside a library that the product calls, nor inside what the product remembers.
         """
-        self._waited = away
+        kind, above = PRODUCT, frame.f_back
+        while above is not None and above is not self._base:
+            called, kind = kind, self._kinds.get(id(above.f_code), CLAIM)
+            if kind == REMEMBERED or (kind == PRODUCT and called == FOREIGN):
+                return False
+            above = above.f_back
+        return True
 
     def _kind(self, frame: FrameType) -> int:
         """Say what a frame's code belongs to, when it is first seen."""
@@ -323,32 +288,27 @@ def _later(package: str, name: str) -> object:
 
 
 class Memo:
-    """A function of a claims' module that remembers its results, and what ran to make them.
-
-    All that it computes for the first time is one recording as far as `MOST` goes; for what it is
-    asked after that, everything counts that is known to have run.
-    """
+    """A function of a claims' module that remembers its results, and what ran to make them."""
 
     def __init__(self, kept: Callable, home: str):
         functools.update_wrapper(self, kept.__wrapped__)  # type: ignore[attr-defined]
-        self._kept, self._home, self._left = kept, home, MOST
+        self._kept, self._home = kept, home
         self._ran: dict[Any, dict[int, CodeType]] = {}
-        self._all: dict[int, CodeType] = {}
+        self._each: dict[frozenset[int], dict[int, CodeType]] = {}  # few, for many arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         key = (args, *kwargs.items())
         outer: Recording | None = getattr(_now, "recording", None)
         known = self._ran.get(key)
-        if known is None and self._left > 0:
-            with Recording(self._home, self._left) as inner:
+        if known is None:
+            with Recording(self._home, outer) as inner:
                 value = self._kept(*args, **kwargs)
-            self._left = inner.left
-            known = self._ran[key] = inner.codes
-            self._all |= inner.codes
+            known = self._each.setdefault(frozenset(inner.codes), inner.codes)
+            self._ran[key] = known
         else:
             value = self._kept(*args, **kwargs)
         if outer is not None:
-            outer.note(self._all if known is None else known)
+            outer.codes.update(known)
         return value
 
     def cache_info(self) -> Any:
