@@ -47,6 +47,13 @@ def test_answers_that_are_known(task, answer, nope, ape):
     assert (made.size is None) == (made.lengths is None) == (answer != "yes")
 
 
+def test_tasks_of_many_numbers_are_asked_about_with_a_few():
+    found = predict.predict("sort", most=0)
+    assert found.asked.name == "sort with 8 numbers"
+    assert len(found.asked.task.symbols) == 8
+    assert found.answer == "not known"
+
+
 def test_the_page_says_all_that_was_asked_for(majority):
     said = written(majority)
     assert "is right on all strings that were tried" in said
