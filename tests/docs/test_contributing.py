@@ -85,6 +85,7 @@ def test_a_paper_with_its_task_and_its_experiment(written, run):
     assert (written / "kept-first" / "figure.png").exists()
 
 
+@pytest.mark.slow
 def test_an_attention_and_an_activation(run):
     out, _ = run("attends.py")
     assert out.count("+-") == 2

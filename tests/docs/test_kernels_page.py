@@ -14,7 +14,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 SAID = {"described.py": "+-", "with_stax.py": "+-", "evidence.py": "slopes"}
 
 
-@pytest.mark.parametrize("file", SAID)
+SLOW = {"described.py", "evidence.py"}
+
+
+@pytest.mark.parametrize(
+    "file", [pytest.param(f, marks=pytest.mark.slow) if f in SLOW else f for f in SAID]
+)
 def test_an_example(tmp_path, file):
     text = re.search(rf"^```python\n(# {file}\n.*?)^```$", PAGE.read_text(), re.M | re.S)[1]
     (tmp_path / file).write_text(text)

@@ -63,8 +63,9 @@ class Recording:
         self.codes: dict[int, CodeType] = {}
         self._kinds: dict[int, int] = {}
         self._held: list[CodeType] = []  # so that no id is given to another code object
+        self._files: dict[str, int] = {}  # those with nothing to note, and what they belong to
         if known is not None and known.home == home:
-            self._kinds, self._held = known._kinds, known._held
+            self._kinds, self._held, self._files = known._kinds, known._held, known._files
         self._base: FrameType | None = None  # the call that opened the scope
         self._look: Any = None  # the hook, where it could be set
 
@@ -95,12 +96,12 @@ class Recording:
 
     def _hook(self) -> Callable[[FrameType, str, object], None]:
         """Return what Python calls at each call of a function. Claims spend their time in it."""
-        kinds, codes = self._kinds, self.codes
+        kinds, codes, files = self._kinds, self.codes, self._files
 
         def look(frame: FrameType, event: str, arg: object) -> None:
-            if event != "call":
-                return
             code = frame.f_code
+            if code.co_filename in files or event != "call":
+                return
             name = id(code)
             kind = kinds.get(name)
             if kind is None:
@@ -117,7 +118,8 @@ class Recording:
         """
         kind, above = PRODUCT, frame.f_back
         while above is not None and above is not self._base:
-            called, kind = kind, self._kinds.get(id(above.f_code), CLAIM)
+            called, code = kind, above.f_code
+            kind = self._files.get(code.co_filename, self._kinds.get(id(code), CLAIM))
             if kind == REMEMBERED or (kind == PRODUCT and called == FOREIGN):
                 return False
             above = above.f_back
@@ -129,8 +131,11 @@ class Recording:
         kind = _belongs(frame.f_globals.get("__name__") or "", self.home)
         if kind == PRODUCT and any(code is c for c in _remembering(frame.f_globals)):
             kind = REMEMBERED
-        self._held.append(code)
-        self._kinds[id(code)] = kind
+        if kind < PRODUCT and not code.co_filename.startswith("<"):
+            self._files[code.co_filename] = kind
+        else:
+            self._held.append(code)
+            self._kinds[id(code)] = kind
         return kind
 
 

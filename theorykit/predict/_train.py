@@ -84,8 +84,9 @@ class Trial:
     accuracy: Float[np.ndarray, "bins seeds"]
 
     def means(self) -> list[Mean]:
-        """Return the mean over seeds of each bin, with its interval."""
-        return [Mean.of(row) for row in self.accuracy]
+        """Return the mean over seeds of each bin, with its interval within 0 and 1."""
+        shares = (Mean.of(row) for row in self.accuracy)
+        return [Mean(m.value, *(float(end) for end in np.clip(m.interval, 0, 1))) for m in shares]
 
     def outcome(self, line: float) -> str:
         """Return "yes" if the last bin is right, "no" if not, "not learned" if the first is not."""

@@ -183,7 +183,7 @@ def test_what_a_library_calls_for_the_product_depends_on_more_than_the_claim():
     calls = lambda of, *given: of(*given)
 
     def written_in(module):
-        return type(calls)(calls.__code__.replace(), {"__name__": module})
+        return type(calls)(calls.__code__.replace(co_filename=module), {"__name__": module})
 
     library, product = written_in("numpy"), written_in("theorykit.kernels")
     assert ran(lambda: library(crasp.library)) == found

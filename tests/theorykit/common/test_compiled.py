@@ -70,6 +70,7 @@ def square():
 """
 
 
+@pytest.mark.slow
 def test_one_process_finds_what_it_compiled_the_last_time(tmp_path):
     (tmp_path / "mine.py").write_text(CLAIMS)
     env = {k: v for k, v in os.environ.items() if k != ASKED} | {"XDG_CACHE_HOME": str(tmp_path)}

@@ -9,6 +9,7 @@ from theorykit.drafts import new
 from theorykit.runs import read_run
 
 
+@pytest.mark.slow
 def test_its_claims_are_tests_that_pass(tmp_path):
     folder = new("my_paper", tmp_path)
     more = (

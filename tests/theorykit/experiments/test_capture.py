@@ -62,6 +62,7 @@ TINY = Adaptation(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_finding_is_written_and_drawn(tmp_path):
     made = experiments.Experiment(
         "p", "n", "Fig. 1", "words", lambda s: carry_over(TINY, s, "Tiny", "nothing")

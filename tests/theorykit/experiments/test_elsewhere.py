@@ -120,6 +120,7 @@ def test_a_run_whose_workers_go_goes_on_where_it_was(widths, tmp_path):
         widths.run(Setting(seed=1, folder=tmp_path / "run"), executor=executor)
 
 
+@pytest.mark.slow
 def test_seeds_are_tasks_where_they_train_apart(widths, tmp_path):
     run = lambda folder, **how: widths.run(Setting(folder=tmp_path / folder, together=2), **how)
     here = run("here")

@@ -54,6 +54,13 @@ def test_tasks_of_many_numbers_are_asked_about_with_a_few():
     assert found.answer == "not known"
 
 
+def test_the_interval_of_a_share_ends_within_0_and_1():
+    trial = _train.Trial("NoPE", 4, (4, 8), np.array([[1.0, 0.9, 1.0], [0.0, 0.2, 0.1]]))
+    high, low = trial.means()
+    assert 0.8 < high.low < high.high == 1
+    assert 0 == low.low < low.high < 0.4
+
+
 def test_the_page_says_all_that_was_asked_for(majority):
     said = written(majority)
     assert "is right on all strings that were tried" in said
