@@ -218,6 +218,27 @@ def test_a_kill_costs_nothing(tmp_path):
     assert at == {p: p.stat().st_mtime_ns for p in at}
 
 
+def test_inputs_that_change_while_a_store_is_written(tmp_path, monkeypatch):
+    """No tile is of other inputs than the hash in the header says."""
+    file = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", X.shape)
+    file[:] = X
+    make = lambda: gram(NET, file, tile=4, store=tmp_path / "k", **FEW)
+    step = tiles.computed_step
+
+    def changing(*given):
+        file[9] = 0  # in the last tile, which the first step does not read
+        return step(*given)
+
+    monkeypatch.setattr(tiles, "computed_step", changing)
+    with pytest.raises(ValueError, match="inputs 8 to 11 have changed since the first look"):
+        make()
+    with pytest.raises(ValueError, match="with other values of the inputs"):
+        make()
+    monkeypatch.undo()
+    file[:] = X
+    assert np.array_equal(make().nngp, gram(NET, X, tile=4, **FEW).nngp)
+
+
 @pytest.mark.parametrize("damage", ["bit", "cut", "empty", "lost", "log"])
 def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
     make = lambda: gram(NET, X, tile=4, store=tmp_path / "k", **FEW)
