@@ -238,7 +238,7 @@ def _wide(inputs: Set) -> Any:
 
 
 def _content(inputs: Set) -> tuple[str, tuple[bytes, ...]]:
-    """Return a hash of all inputs, which are read once for it and so looked at, and of each tile."""
+    """Return a hash of all inputs, which are read once for it, and so looked at, and of tiles."""
     found, contents = hashlib.sha256(), []
     for i in range(inputs.tiles):
         at = inputs.bounds(i)

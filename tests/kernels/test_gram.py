@@ -514,8 +514,21 @@ def test_a_kernel_that_is_none(tmp_path):
     k = np.diag(np.where(np.arange(20) == 3, -5.0, 1.0))
     array = zarr.create_array(str(tmp_path / "k"), data=k, chunks=(20, 20))
     own = Stored(array, 20, (0, 20), (0, 20))
-    with pytest.raises(ValueError, match="is not positive semidefinite with this ridge"):
+    with pytest.raises(ValueError, match="is not positive definite with this ridge"):
         kernels.ridge(own, np.ones(20), k, ridge=0.1)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-12])
+def test_a_kernel_of_repeated_inputs(tmp_path, ridge):
+    """Targets that agree have a prediction; others would need coefficients beyond all digits."""
+    z = np.tile(np.linspace(0, 3, 10), 2)
+    k = np.exp(-2 * (z[:, None] - z) ** 2)
+    array = zarr.create_array(str(tmp_path / "k"), data=k, chunks=(20, 20))
+    own = Stored(array, 20, (0, 20), (0, 20))
+    found = kernels.ridge(own, np.sin(z), k, ridge=ridge)
+    np.testing.assert_allclose(found.mean, np.sin(z), atol=1e-5)
+    with pytest.raises(ValueError, match="larger ridge"):
+        kernels.ridge(own, np.sin(z) + (np.arange(20) > 9), k, ridge=ridge)
 
 
 def test_variances_are_not_negative(kept):
