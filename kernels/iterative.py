@@ -106,8 +106,9 @@ def _solve(k: Stored, largest: Spectrum, ridge: float, b: Matrix, tolerance: flo
         curvature = (p * kp).sum(0)
         if (curvature[going] <= 0).any() or not np.isfinite(curvature).all():
             raise ValueError(
-                "the training kernel is not positive semidefinite with this ridge: a Monte-Carlo "
-                "kernel of pairwise draws needs more draws, or a larger ridge"
+                "the training kernel is not positive definite with this ridge, or is singular to "
+                "rounding: give a larger ridge; a Monte-Carlo kernel of pairwise draws may need "
+                "more draws"
             )
         step = np.where(going, rz / np.where(going, curvature, 1.0), 0.0)
         alpha += step * p

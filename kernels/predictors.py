@@ -25,11 +25,13 @@ class Prediction(NamedTuple):
 
     - `mean`: (P*, ...) predicted outputs.
     - `covariance`: (P*, P*) posterior covariance, or None.
-    - `alpha`: (P, ...) coefficients: `mean = K_* alpha`.
+    - `alpha`: (P, ...) coefficients: `mean = K_* alpha`, computed before `alpha` is rounded to its
+      dtype.
     - `jitter`: what was added to the diagonal besides the ridge (what was asked for; never more).
     - `condition`: condition number of the matrix that was inverted; of a stored one a bound.
     - `residual`: how far conjugate gradients left the system unsolved, |b - (K + ridge) a| / |b|,
-      at worst of all right-hand sides; None where it was solved directly.
+      at worst of all right-hand sides, in float64; an `alpha` that is rounded to float32 leaves
+      about its epsilon times |K| |alpha| / |b| besides. None where it was solved directly.
     """
 
     mean: Float[Array, "test ..."]
@@ -145,7 +147,8 @@ def ridge(
     eigenvalues are equal too; values are then not checked.
 
     **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
-    positive semidefinite, or one that is singular with no ridge.
+    positive semidefinite, or one that is singular with no ridge. Of a kernel on disk, whose
+    eigenvalues nobody has, only if conjugate gradients meet it: the `condition` of no ridge is inf.
     """
     if isinstance(k_train, Stored):
         return _stored(k_train, y, k_test, None, ridge, jitter, "ridge", tolerance)

@@ -168,7 +168,9 @@ def computed(
         raise ValueError(
             f"a store keeps float16, float32 or float64, got inputs of {inputs.dtype}"
         ) from None
-    facts = _facts(network, how, inputs, key, run)
+    whole, contents = _content(inputs)
+    inputs = inputs._replace(contents=contents)
+    facts = _facts(network, how, inputs, key, run) | {"values of the inputs": whole}
     work = tiles.steps(inputs.tiles)
     done: set[int] = set()
     with (
@@ -208,7 +210,6 @@ def _facts(network: Any, how: How, inputs: Set, key: Any, run: Block) -> dict[st
         "inputs": [part.shape[0] for part in inputs.parts],
         "tile": n,
         "dtype": str(np.dtype(inputs.dtype)),
-        "values of the inputs": _content(inputs),
         "checksums": "crc32c",
         "version of the computation": program_hash(program),
     }
@@ -236,14 +237,16 @@ def _wide(inputs: Set) -> Any:
     return inputs.tile_at(0)[0].dtype
 
 
-def _content(inputs: Set) -> str:
-    """Return a hash of all inputs, which are read once for it, and so looked at."""
-    found = hashlib.sha256()
+def _content(inputs: Set) -> tuple[str, tuple[bytes, ...]]:
+    """Return a hash of all inputs, which are read once for it, and so looked at, and of tiles."""
+    found, contents = hashlib.sha256(), []
     for i in range(inputs.tiles):
-        x, mask = inputs.read(i * inputs.tile, min((i + 1) * inputs.tile, inputs.total))
+        at = inputs.bounds(i)
+        x, mask = inputs.read(at.start, at.stop)
         found.update(np.ascontiguousarray(x).tobytes())
         found.update(mask.tobytes())
-    return found.hexdigest()[:16]
+        contents.append(tiles.content(x, mask))
+    return found.hexdigest()[:16], tuple(contents)
 
 
 def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:

@@ -5,6 +5,7 @@ that the network draws the same numbers for each; in the first layer they do not
 inputs these are, and deeper ones draw for each pair of inputs by itself.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ class Set(NamedTuple):
     """Inputs that are read tile by tile: training inputs, and test inputs after them.
 
     **Fields:** `parts`: arrays, or what is sliced like one; `masks`: of the same parts; `tokens`,
-    `dtype`, of all of them; `tile`: inputs in a tile.
+    `dtype`, of all of them; `tile`: inputs in a tile; `contents`: hashes that the tiles must still
+    have whenever they are read, or none, if nobody has looked before.
     """
 
     parts: tuple[Any, ...]
@@ -32,6 +34,7 @@ class Set(NamedTuple):
     tokens: int
     dtype: Any
     tile: int
+    contents: tuple[bytes, ...] = ()
 
     @property
     def total(self) -> int:
@@ -72,8 +75,17 @@ class Set(NamedTuple):
         return np.concatenate(xs), np.concatenate(reals)
 
     def tile_at(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a tile; a short one is filled up with its first input."""
-        x, real = self.read(i * self.tile, min((i + 1) * self.tile, self.total))
+        """Return a tile; a short one is filled up with its first input.
+
+        **Raises:** `ValueError` as `read`, and for inputs that are no longer what they were.
+        """
+        at = self.bounds(i)
+        x, real = self.read(at.start, at.stop)
+        if self.contents and content(x, real) != self.contents[i]:
+            raise ValueError(
+                f"inputs {at.start} to {at.stop} have changed since the first look at them, and a "
+                "matrix is of one set of inputs; take them as they were, or a new folder"
+            )
         fill = lambda a: np.concatenate(
             [a, np.broadcast_to(a[:1], (self.tile - len(a), *a[0].shape))]
         )
@@ -82,6 +94,13 @@ class Set(NamedTuple):
     def bounds(self, i: int) -> slice:
         """Return where a tile's inputs stand in the set."""
         return slice(i * self.tile, min((i + 1) * self.tile, self.total))
+
+
+def content(x: np.ndarray, real: np.ndarray) -> bytes:
+    """Return a hash of inputs and their mask."""
+    found = hashlib.sha256(x.tobytes())
+    found.update(real.tobytes())
+    return found.digest()
 
 
 def _check_values(x: np.ndarray, real: np.ndarray, first: int) -> None:

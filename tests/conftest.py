@@ -185,11 +185,12 @@ def shapes():
 def two_processes():
     """Run a command twice at once, each time with two CPU devices, and return what both print.
 
-    It is given an address at which the two find each other, and its number, 0 or 1.
+    It is given an address at which the two find each other, and its number, 0 or 1. They end with
+    these `codes`.
     """
     running = []
 
-    def run(command, timeout):
+    def run(command, timeout, codes=(0, 0)):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -199,8 +200,8 @@ def two_processes():
         for number in ("0", "1"):
             running.append(subprocess.Popen([*command, address, number], **pipes))
         said = [process.communicate(timeout=timeout) for process in running]
-        for process, (_, error) in zip(running, said, strict=True):
-            assert process.returncode == 0, error
+        for process, (_, error), code in zip(running, said, codes, strict=True):
+            assert process.returncode == code, error
         return [out for out, _ in said]
 
     yield run

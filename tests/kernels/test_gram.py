@@ -218,6 +218,27 @@ def test_a_kill_costs_nothing(tmp_path):
     assert at == {p: p.stat().st_mtime_ns for p in at}
 
 
+def test_inputs_that_change_while_a_store_is_written(tmp_path, monkeypatch):
+    """No tile is of other inputs than the hash in the header says."""
+    file = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", X.shape)
+    file[:] = X
+    make = lambda: gram(NET, file, tile=4, store=tmp_path / "k", **FEW)
+    step = tiles.computed_step
+
+    def changing(*given):
+        file[9] = 0  # in the last tile, which the first step does not read
+        return step(*given)
+
+    monkeypatch.setattr(tiles, "computed_step", changing)
+    with pytest.raises(ValueError, match="inputs 8 to 11 have changed since the first look"):
+        make()
+    with pytest.raises(ValueError, match="with other values of the inputs"):
+        make()
+    monkeypatch.undo()
+    file[:] = X
+    assert np.array_equal(make().nngp, gram(NET, X, tile=4, **FEW).nngp)
+
+
 @pytest.mark.parametrize("damage", ["bit", "cut", "empty", "lost", "log"])
 def test_a_tile_that_was_lost_is_computed_again(tmp_path, damage):
     make = lambda: gram(NET, X, tile=4, store=tmp_path / "k", **FEW)
@@ -493,8 +514,21 @@ def test_a_kernel_that_is_none(tmp_path):
     k = np.diag(np.where(np.arange(20) == 3, -5.0, 1.0))
     array = zarr.create_array(str(tmp_path / "k"), data=k, chunks=(20, 20))
     own = Stored(array, 20, (0, 20), (0, 20))
-    with pytest.raises(ValueError, match="is not positive semidefinite with this ridge"):
+    with pytest.raises(ValueError, match="is not positive definite with this ridge"):
         kernels.ridge(own, np.ones(20), k, ridge=0.1)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-12])
+def test_a_kernel_of_repeated_inputs(tmp_path, ridge):
+    """Targets that agree have a prediction; others would need coefficients beyond all digits."""
+    z = np.tile(np.linspace(0, 3, 10), 2)
+    k = np.exp(-2 * (z[:, None] - z) ** 2)
+    array = zarr.create_array(str(tmp_path / "k"), data=k, chunks=(20, 20))
+    own = Stored(array, 20, (0, 20), (0, 20))
+    found = kernels.ridge(own, np.sin(z), k, ridge=ridge)
+    np.testing.assert_allclose(found.mean, np.sin(z), atol=1e-5)
+    with pytest.raises(ValueError, match="larger ridge"):
+        kernels.ridge(own, np.sin(z) + (np.arange(20) > 9), k, ridge=ridge)
 
 
 def test_variances_are_not_negative(kept):

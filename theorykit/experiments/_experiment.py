@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit import papers
-from theorykit.common.arguments import size
+from theorykit.common.arguments import as_path, size
 from theorykit.common.folders import Folder, write_atomically, writing
 from theorykit.common.spelling import nearest
 from theorykit.common.version import __version__
@@ -38,6 +38,11 @@ class Setting:
     say: Callable[[str], None] = lambda line: None
     together: int | None = None
     away: Calls | None = None
+
+    def __post_init__(self) -> None:
+        """Take a folder as text, too."""
+        if self.folder is not None:
+            object.__setattr__(self, "folder", as_path("folder", self.folder))
 
     def each(self, function: Callable[..., Any], points: Iterable[tuple]) -> list[Any]:
         """Call a function with each tuple of arguments, and return the results in order.

@@ -26,7 +26,7 @@ from theorykit.networks.training._result import Fit
 from theorykit.networks.training._run import Run
 from theorykit.networks.training._state import State
 from theorykit.networks.training._step import check_optimizer
-from theorykit.networks.training._together import check_same
+from theorykit.networks.training._together import check_same, going_on
 
 
 @spelt
@@ -92,7 +92,8 @@ def fit(
     - `progress`: a bar on a terminal, lines elsewhere, on standard error.
 
     **Raises:** `Diverged` for a loss or parameter that is not finite; `Paused`; `ValueError` for
-    arguments that do not fit each other, a folder in use or of another configuration.
+    arguments that do not fit each other, a folder in use or of another configuration, and if
+    another process of the mesh is gone.
     """
     problem = _checks.checked_problem(problem)
     check_optimizer(optimizer)
@@ -115,6 +116,8 @@ def fit(
 
     keys = jax.vmap(lambda seed: jax.random.split(jax.random.fold_in(root, seed), 3))
     with contextlib.ExitStack() as stack:
+        if placement.several:
+            stack.enter_context(going_on())
         stack.enter_context(precisions.scope(precision))
         program = Program(
             make,

@@ -71,7 +71,14 @@ class Placement:
         return None if self.mesh is None else NamedSharding(self.mesh, PartitionSpec(*axes))
 
     def put_seeds(self, tree: Any) -> Any:
-        """Put arrays with an entry for each seed on the devices of the seeds."""
+        """Put arrays with an entry for each seed on the devices of the seeds.
+
+        Without a mesh, those of a fit over several devices come to the default one.
+        """
+        if self.mesh is None:
+            here = jnp.zeros(()).sharding
+            spread = lambda a: isinstance(a, jax.Array) and len(a.sharding.device_set) > 1
+            return jax.tree.map(lambda a: jax.device_put(a, here) if spread(a) else a, tree)
         where = self.along("seed")
         return jax.tree.map(lambda a: self._put(a, where), tree)
 

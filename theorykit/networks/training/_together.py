@@ -3,14 +3,16 @@
 All processes have to call these functions, in the same order.
 """
 
+import contextlib
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
+from theorykit.common.errors import explain
 from theorykit.common.folders import difference
 
 Made = TypeVar("Made")
@@ -48,6 +50,24 @@ def _portable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+@contextlib.contextmanager
+def going_on() -> Iterator[None]:
+    """Return a scope that says in one sentence that the processes have lost each other.
+
+    **Raises:** `ValueError` for what JAX then says, which depends on the backend and the moment.
+    """
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" in str(error):
+            raise
+        raise ValueError(
+            f"{jax.process_count()} processes train together, and cannot go on "
+            f"({explain(error)}); if one is gone, start all of them again: with a folder, they go "
+            "on from its last checkpoint."
+        ) from error
 
 
 def check_same(arguments: Mapping[str, Any]) -> None:

@@ -282,6 +282,8 @@ SHARDED = """
     again = small(mesh=mesh, folder={folder!r}, **options)
     for a, b in zip(jax.tree.leaves(again.state), jax.tree.leaves(four.state)):
         assert np.array_equal(a, b)
+    onward = [small(start=start, **options) for start in (one, four)]
+    np.testing.assert_allclose(*(f.history["loss"] for f in onward), atol=1e-5)
     x, y = np.arange(8).reshape(8, 1) % 5, np.ones((8, 1, 5), "float32")
     both = [small(problem=training.OnData(x, y), seeds=2, mesh=m) for m in (None, mesh)]
     np.testing.assert_allclose(*(f.history["loss"] for f in both), atol=1e-5)
