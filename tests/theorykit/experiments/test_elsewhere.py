@@ -182,6 +182,7 @@ def linear(rngs):
     return nets.MLP(features=1, width=2, depth=1, rngs=rngs)
 
 
+@pytest.mark.slow
 def test_groups_have_the_data_of_their_seeds_and_are_joined_in_order():
     x = np.random.default_rng(0).normal(size=(5, 4, 1)).astype(np.float32)
     problem = OnData(x, 2 * x, each=True, evaluate={"again": (x, x)})

@@ -128,6 +128,7 @@ def test_loss_is_of_the_whole_input():
     assert found[1, 0] == pytest.approx(float(quick(by_all_tokens, first)), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_tiny_run(tmp_path):
     plan = dataclasses.replace(
         quantitative.SMALL, trained=(4, 6, 8), judged=(8, 12, 16), steps=4, every=2, batch=4,

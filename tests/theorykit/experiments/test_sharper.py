@@ -17,6 +17,7 @@ TINY = sharper.Interpolation(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_network_has_its_function_and_its_samples():
     found = sharper.learn(TINY, Setting())
     assert found.labels == [(1, 1), (1, 3), (2, 1), (2, 3)]

@@ -226,6 +226,7 @@ def test_a_control_that_is_true_on_the_box_is_not_exported(claims):
         export(claims["weak"], control=True)
 
 
+@pytest.mark.slow
 def test_a_shipped_claim_is_found_by_its_id():
     made = export("sharper.29.jacobian")
     assert made.name == "sharper_29_jacobian"

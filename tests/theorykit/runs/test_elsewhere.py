@@ -258,6 +258,7 @@ def test_jobs_and_an_executor_are_two_answers_to_one_question(claims):
     assert default_jobs() >= 1
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_may_ask_for_processes(claims, tmp_path):
     script = tmp_path / "script.py"
     ask = "print([r.verdict.value for r in verify(['mine.py', 'my.holds', 'my.large'], jobs=2)])"

@@ -31,6 +31,7 @@ def tangent(apply, state, xs):
     return out, sum(jnp.einsum("i...,j...->ij", j, j) for j in jax.tree.leaves(jac))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "sizes"),
     [

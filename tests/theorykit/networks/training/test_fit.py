@@ -140,6 +140,7 @@ def test_adaptation_goes_on_from_a_fit_and_leaves_it():
     assert on.history["loss"][0].mean() < fit.history["loss"][0].mean()
 
 
+@pytest.mark.slow
 def test_a_transformer_trains_at_random_offsets():
     make = lambda rngs: nets.Transformer(
         vocabulary=5,

@@ -77,6 +77,7 @@ def test_chains_are_values(few):
     assert even_counts(FEW - 1) != few
 
 
+@pytest.mark.slow
 def test_chains_are_compiled_and_refuted(few, many):
     compiled = crasp.compile(few)
     assert compiled.transformer.depth > 3 * (FEW - 1)
