@@ -1,6 +1,7 @@
 # What there is to do on a machine that has Python 3 and make:
 #   make verify    try to break every shipped claim (fast tier)
 #   make test      lint, type check, tests
+#   make oldest    the tests of what depends on JAX's internals, on the oldest JAX that is supported
 #   make slow      the tests that `make test` leaves out because they take long
 #   make fuzz      a table of what every public function does with wrong arguments
 #   make evidence  make verify, and a look at how strong the evidence is
@@ -22,7 +23,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .venv/bin/uv)
 verify: setup
 	$(UV) run --no-sync theorykit verify
 
-test: lint types pytest oldest
+test: lint types pytest
 
 # The wheel in an empty environment, as a user gets it.
 bare: $(UV)

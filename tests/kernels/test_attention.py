@@ -1,6 +1,7 @@
 """The attention step against its definition: softmax Jacobians, term by term, sign by sign."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,8 @@ from theorykit.kernels.attention import (
     Tokens,
 )
 from theorykit.kernels.attention.rows import Fixed, Shares
+
+from .tiers import tiers
 
 # The NTK after the layer is this combination of products; see `products`.
 COEFFICIENTS = {
@@ -225,8 +228,15 @@ def test_identity_step_is_exact():
     assert only[1] is None
 
 
-@pytest.mark.parametrize("mechanism", [Softmax(), Sigmoid(), NormalisedRelu(), Concentrated()])
-@pytest.mark.parametrize("first", [True, False])
+PARTED = list(
+    itertools.product((Softmax(), Sigmoid(), NormalisedRelu(), Concentrated()), (True, False))
+)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "first"),
+    tiers(PARTED, [(Softmax(), False), (Sigmoid(), True), (Concentrated(), False)]),
+)
 def test_draws_in_parts_are_all_draws(mechanism, first, monkeypatch):
     monkeypatch.setattr(plans, "IN_CACHE", 200)
     monkeypatch.setattr(plans, "platform", lambda: "cpu")

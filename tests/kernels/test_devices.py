@@ -78,7 +78,7 @@ close(mapped, np.concatenate([cross(x[:2]), cross(x[2:])]))
 """)
 
 
-@pytest.mark.parametrize("default", ["second", "None"])
+@pytest.mark.parametrize("default", ["second", pytest.param("None", marks=pytest.mark.slow)])
 def test_claims_run_on_the_cpu(default):
     """Its first device stands in for the CPU, and the second one for an accelerator."""
     run(f"""

@@ -29,6 +29,8 @@ from theorykit.kernels.attention import (
 from theorykit.kernels.attention.linear import mean
 from theorykit.kernels.attention.rows import Ratio, step
 
+from .tiers import tiers
+
 X = np.random.default_rng(0).normal(size=(2, 3, 2)).astype(np.float32)
 NNGP = np.einsum("iac,jbc->iajb", *[X.astype(float)] * 2)
 OPTIONS = dict(key=jax.random.key(0), draws=8, replicates=1)
@@ -125,7 +127,9 @@ def jacobians(of, scores, allowed):
 
 
 @pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize("of", DRAWN, ids=repr)
+@pytest.mark.parametrize(
+    "of", tiers(DRAWN, [Sigmoid(-0.7), NormalisedRelu(0.5), Gated()]), ids=repr
+)
 def test_layer_and_features_are_their_definition(of):
     def both():
         scores, allowed, tokens, rows = case(of)
@@ -182,12 +186,19 @@ def test_normalised_rows_have_every_product_with_its_sign():
 BLOCKS = dict(depth=2, readout="mean", causal=True, residual=True)
 
 
-@pytest.mark.parametrize("of", [Sigmoid(0.4), Powers()], ids=repr)
+WAYS = {"features": ("joint", {}), "blocks": ("joint", BLOCKS), "pairs": ("pairwise", BLOCKS)}
+
+
 @pytest.mark.parametrize(
-    ("draw", "options"), [("joint", {}), ("joint", BLOCKS), ("pairwise", BLOCKS)]
+    ("of", "way"),
+    tiers(
+        list(itertools.product((Sigmoid(0.4), Powers()), WAYS)),
+        [(Powers(), "features")],
+    ),
 )
-def test_every_way_to_a_kernel_is_that_of_the_plain_jacobian(of, draw, options):
+def test_every_way_to_a_kernel_is_that_of_the_plain_jacobian(of, way):
     """Features, rows of a top block, and whole blocks: the same draws, the same numbers."""
+    draw, options = WAYS[way]
     net = InfiniteTransformer(attention=of, score_scale=0.8, **options)
     one = net(X, draw=draw, **OPTIONS)
     other = replace(net, attention=Plain(of))(X, draw=draw, **OPTIONS)
@@ -195,10 +206,10 @@ def test_every_way_to_a_kernel_is_that_of_the_plain_jacobian(of, draw, options):
     np.testing.assert_allclose(one.ntk, other.ntk, rtol=1e-4)
 
 
-SIGMOIDS = [Sigmoid(), Sigmoid(-0.7)]
+SEVERAL = [Bumps(), Powers(), NormalisedRelu(0.7), Sigmoid(), Sigmoid(-0.7)]
 
 
-@pytest.mark.parametrize("of", [Bumps(), Powers(), NormalisedRelu(0.7), *SIGMOIDS], ids=repr)
+@pytest.mark.parametrize("of", tiers(SEVERAL, [Powers(), Sigmoid(-0.7)]), ids=repr)
 def test_joint_and_pairwise_draws_agree_with_the_oracle(of):
     """A mechanism from outside: what was once 91 by joint draws was 20 by pairwise ones."""
     x = X[:, :2].astype(float)
@@ -215,14 +226,20 @@ def test_joint_and_pairwise_draws_agree_with_the_oracle(of):
             assert np.all(error < 0.1 * np.abs(right).max())
 
 
-@pytest.mark.parametrize("of", [NormalisedRelu(), Gated()], ids=repr)
-def test_joint_kernels_are_positive_semidefinite(of):
+@pytest.mark.parametrize("of", tiers([NormalisedRelu(), Gated()], [Gated()]), ids=repr)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(dict(readout="last"), marks=pytest.mark.slow),
+        dict(depth=2, readout="mean"),
+    ],
+)
+def test_joint_kernels_are_positive_semidefinite(of, options):
     """Also of repeated and collinear inputs, in float32."""
     x = np.concatenate([X, X[:1], 2 * X[:1], -X[1:]])
-    for options in (dict(readout="last"), dict(depth=2, readout="mean")):
-        net = InfiniteTransformer(attention=of, **options)
-        k = net(x, draw="joint", key=jax.random.key(2), draws=16, replicates=1)
-        assert k.smallest_eigenvalue > -2e-6
+    net = InfiniteTransformer(attention=of, **options)
+    k = net(x, draw="joint", key=jax.random.key(2), draws=16, replicates=1)
+    assert k.smallest_eigenvalue > -2e-6
 
 
 def test_kernels_have_derivatives_in_the_parameters_of_a_mechanism():
@@ -268,6 +285,7 @@ def test_scores_over_the_head_size_vanish():
     np.testing.assert_allclose(half(X).nngp, np.einsum("iac,jbc->ij", X, X) / 8, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [Linear(), Concentrated(Sigmoid())], ids=repr)
 def test_the_oracle_knows_settled_weights(of):
     net = InfiniteTransformer(attention=of, depth=2, readout="mean", causal=True, residual=True)
@@ -348,9 +366,8 @@ def test_the_table_of_names_takes_no_others():
 
 @pytest.mark.parametrize(("name", "object"), [("softmax", Softmax()), ("identity", Identity())])
 def test_an_object_and_its_name_are_one(name, object):
-    for net in (InfiniteTransformer(), InfiniteTransformer(depth=2, readout="mean")):
-        one, other = (replace(net, attention=a)(X, **OPTIONS) for a in (name, object))
-        np.testing.assert_array_equal(one.ntk, other.ntk)
+    one, other = (InfiniteTransformer(attention=a)(X, **OPTIONS) for a in (name, object))
+    np.testing.assert_array_equal(one.ntk, other.ntk)
     coarse = dict(order=4, resolve=False)
     one, other = (oracle.attention_step(NNGP, NNGP, attention=a, **coarse) for a in (name, object))
     np.testing.assert_array_equal(one[1], other[1])

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 FLAGS = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count=4"
 BEGIN = """
 import jax, numpy as np, pytest
@@ -62,9 +64,11 @@ for mesh, said in ((three, "8 inputs do not divide over the 3 devices of the mes
 """)
 
 
-def test_descriptions_over_a_mesh():
+@pytest.mark.parametrize("cases", [":1", pytest.param("1:", marks=pytest.mark.slow)])
+def test_descriptions_over_a_mesh(cases):
     """Of token ids and of vectors, drawn and exact: the numbers of one device and of `kernel`."""
-    run("""
+    run(
+        """
 from theorykit.kernels import attention, layers as k
 ids = rng.integers(0, 5, (8, 3))
 mask = np.array([[True, True, i % 2 == 0] for i in range(8)])
@@ -75,8 +79,8 @@ mean = k.serial(k.Embed(features=2), k.LayerNorm(), sigmoid, k.Readout("mean"))
 exact = k.serial(k.Embed(features=2), k.Attention("identity"), k.Readout("mean"))
 devices = np.array(jax.devices())
 meshes = Mesh(devices.reshape(2, 2), ("i", "j")), Mesh(devices, "i")
-for described, inputs, mask1, mesh in ((last, ids, mask, meshes[0]), (mean, x, mask, meshes[1]),
-                                       (exact, x, None, meshes[0])):
+described = ((last, ids, mask, meshes[0]), (mean, x, mask, meshes[1]), (exact, x, None, meshes[0]))
+for described, inputs, mask1, mesh in described[CASES]:
     found = gram(described, inputs, tile=2, mesh=mesh, mask1=mask1, **few)
     one = gram(described, inputs, tile=2, mask1=mask1, **few)
     whole = described.kernel(inputs, mask1=mask1, **few)
@@ -90,7 +94,8 @@ for described, inputs, mask1, mesh in ((last, ids, mask, meshes[0]), (mean, x, m
 deep = k.serial(k.Embed(features=2), *body, *body, k.Readout("last"))
 with pytest.raises(ValueError, match="stands behind other layers than the embedding"):
     gram(deep, x, mesh=meshes[1], **few)
-""")
+""".replace("CASES", cases)
+    )
 
 
 def test_work_divides_by_the_devices():
@@ -130,6 +135,7 @@ print("same numbers")
 """
 
 
+@pytest.mark.slow
 def test_two_processes_of_two_devices(two_processes):
     for said in two_processes([sys.executable, "-c", PROCESS.format(begin=BEGIN)], timeout=400):
         assert "same numbers" in said

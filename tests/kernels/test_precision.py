@@ -28,6 +28,7 @@ from theorykit.networks import compare, training
 from theorykit.networks.nets import MLP, Transformer
 
 from .jaxprs import evaluate, full, products, watched
+from .tiers import tiers
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)
@@ -217,6 +218,24 @@ def public():
                 )
 
 
+# Each public function, each kind of draws, and mechanisms with derivatives of either kind.
+FAST = TRACED.keys() - {
+    "low rank", "joint draws", "pairwise",
+    *(
+        f"{of}, {draw}"
+        for of in (
+            attention.Sigmoid(), attention.NormalisedRelu(), attention.Linear(),
+            attention.Concentrated(),
+        )
+        for draw in ("joint", "pairwise")
+    ),
+    f"{Tilted()}, joint",
+}  # fmt: skip
+FAST_WATCHED = WATCHED.keys() - {
+    "piece by piece", "pairs", "compare.last_layer", "compare.two_stage"
+}  # fmt: skip
+
+
 def test_no_public_function_is_left_out():
     named = {*TRACED, *WATCHED, *WITHOUT}
     missing = set(public()) - named
@@ -228,19 +247,34 @@ def traced(name):
     return jax.make_jaxpr(lambda *a: function(*a))(*arrays), arrays
 
 
-@pytest.mark.parametrize("name", TRACED)
+@pytest.mark.parametrize("name", tiers(TRACED, FAST))
 def test_every_product_has_full_precision(name):
-    """Those of derivatives, too, which are traced when the function's scope is long closed."""
     found, poor = products(traced(name)[0])
     assert found
     assert not poor
+
+
+def slopes(name, kind):
+    """Return the products of a derivative that lack precision."""
     function, *arrays = TRACED[name]
     total = lambda *a: sum(jnp.sum(v) for v in jax.tree.leaves(jax.jit(function)(*a)))
-    for slope in (jax.grad(total), lambda *a: jax.jvp(total, a, a)):
-        assert not products(jax.make_jaxpr(slope)(*arrays))[1]
+    slope = {"grad": jax.grad(total), "jvp": lambda *a: jax.jvp(total, a, a)}[kind]
+    return products(jax.make_jaxpr(slope)(*arrays))[1]
 
 
-@pytest.mark.parametrize("name", WATCHED)
+@pytest.mark.parametrize("name", tiers(TRACED, FAST))
+def test_every_product_of_a_gradient_has_full_precision(name):
+    """It is traced when the function's scope is long closed."""
+    assert not slopes(name, "grad")
+
+
+# A gradient is a transposed tangent, so that these are seldom missed.
+@pytest.mark.parametrize("name", tiers(TRACED, ["InfiniteTransformer", "ridge"]))
+def test_every_product_of_a_tangent_has_full_precision(name):
+    assert not slopes(name, "jvp")
+
+
+@pytest.mark.parametrize("name", tiers(WATCHED, FAST_WATCHED))
 def test_every_product_has_full_precision_piece_by_piece(name, monkeypatch):
     if name in ("features", "piece by piece", "pairs"):
         monkeypatch.setattr(engine, "AT_ONCE", -1.0)
@@ -250,11 +284,17 @@ def test_every_product_has_full_precision_piece_by_piece(name, monkeypatch):
     assert all(full(*product) for product in seen)
 
 
-def test_a_dropped_scope_is_noticed(monkeypatch):
-    """The same two tests, where no function has a scope."""
+@pytest.mark.parametrize(
+    "name", tiers(TRACED, ["InfiniteTransformer", "empirical", "ridge", "template_mlp"])
+)
+def test_a_dropped_scope_is_noticed(name, monkeypatch):
+    """The first test above, where no function has a scope."""
     monkeypatch.setattr(precision, "scope", lambda _: contextlib.nullcontext())
-    missed = {name for name in TRACED if not products(traced(name)[0])[1]}
-    assert not missed
+    assert products(traced(name)[0])[1]
+
+
+def test_a_dropped_scope_is_noticed_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(precision, "scope", lambda _: contextlib.nullcontext())
     with watched(monkeypatch) as seen:
         InfiniteTransformer()(array(3, 6, 3), **FEW)
     assert not all(full(*product) for product in seen)
@@ -278,7 +318,8 @@ def test_under_shard_map():
 NUMBERS = [n for n in TRACED if n not in ("empirical", "compare.trained")]
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+# Where no product is unmarked, nothing is rounded: the tests above say so without numbers.
+@pytest.mark.parametrize("name", tiers(NUMBERS, ["ridge", "template_mlp"]))
 def test_rounding_what_is_unmarked_changes_nothing(name):
     program, arrays = traced(name)
     plain, rounded = (evaluate(program, *arrays, rounding=r) for r in (False, True))
@@ -307,16 +348,22 @@ def fitted(**options):
     return training.fit(make, problem, optax.sgd(0.1), **few, **options)
 
 
-def test_training_takes_a_precision_and_says_which_it_used(monkeypatch):
-    for given, used, right in (
-        ("highest", "highest", True), (None, "default of cpu", False), ("high", "high", False),
-        ("default", "default of cpu", False),
-    ):  # fmt: skip
-        jax.clear_caches()
-        with watched(monkeypatch) as seen:
-            assert fitted(precision=given).precision == used
-        assert seen
-        assert all(full(*product) for product in seen) is right
+PRECISIONS = [
+    ("highest", "highest", True), (None, "default of cpu", False), ("high", "high", False),
+    ("default", "default of cpu", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "used", "right"), tiers(PRECISIONS, PRECISIONS[:2]))
+def test_training_takes_a_precision(given, used, right, monkeypatch):
+    jax.clear_caches()
+    with watched(monkeypatch) as seen:
+        assert fitted(precision=given).precision == used
+    assert seen
+    assert all(full(*product) for product in seen) is right
+
+
+def test_training_says_which_precision_it_used():
     with jax.default_matmul_precision("highest"):
         assert fitted().precision == "highest"
         assert fitted(precision="default").precision == "default of cpu"

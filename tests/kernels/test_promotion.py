@@ -16,7 +16,8 @@ from theorykit.common import precision
 from theorykit.networks import training
 from theorykit.networks.nets import MLP, Transformer
 
-from .test_precision import TRACED, WATCHED
+from .test_precision import FAST, TRACED, WATCHED
+from .tiers import tiers
 
 
 @contextlib.contextmanager
@@ -31,16 +32,17 @@ def slopes(function):
     return jax.grad(total)
 
 
-@pytest.mark.parametrize("name", TRACED)
+@pytest.mark.parametrize("name", tiers(TRACED, FAST))
 def test_kernels_and_their_derivatives(name):
     function, *arrays = TRACED[name]
     fresh = lambda *a: function(*a)  # so that nothing is remembered from outside the scope
-    with refused():
-        jax.make_jaxpr(fresh)(*arrays)
+    with refused():  # what is traced for the gradient is the function, and its derivatives
         jax.make_jaxpr(slopes(fresh))(*arrays)
 
 
-@pytest.mark.parametrize("name", WATCHED)
+@pytest.mark.parametrize(
+    "name", tiers(WATCHED, ["features", "gram", "template_matrix", "compare.kernels"])
+)
 def test_what_runs_piece_by_piece(name):
     jax.clear_caches()
     with refused():
@@ -58,7 +60,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", tiers(NETWORKS, ["MLP", "rotary"]))
 def test_networks_and_their_training(name):
     x = np.arange(12).reshape(4, 3) % 3
     x = x.astype("f4") if name == "MLP" else x

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from theorykit.kernels import layers as k
 from theorykit.kernels.attention import Linear, Sigmoid
 
+from ..tiers import tiers
 from .networks import average
 
 IDS = np.array([[0, 1, 2], [2, 2, 1]])
@@ -41,7 +42,7 @@ ATTENTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("name", tiers(ATTENTIONS, ["projection", "alibi"]))
 def test_attention_is_the_mean_of_its_networks(name):
     """Their mean keeps a bias of order 1 / width, here allowed as one part in fifty."""
     difference, error = apart(net(ATTENTIONS[name]), IDS, 128)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from theorykit.kernels import layers as k
 from theorykit.kernels.attention import Linear
 
+from ..tiers import tiers
+
 IDS = np.array([[0, 1, 2], [2, 2, 1]])
 DRAWN = dict(key=jax.random.key(0), draws=8, replicates=2)
 ONE = k.Attention("softmax", mask="causal")
@@ -92,15 +94,15 @@ def test_laws_of_sums():
     np.testing.assert_allclose(two.ntk, net(k.Dense(5.0)).kernel(IDS).ntk, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("positions", "dtype"),
-    [
-        (None, np.float64),
-        (k.RoPE(frequencies=2), np.float32),
-        (k.RelativeBias(0.7), np.float64),
-        (k.ALiBi((1.0, 0.5)), np.float32),
-    ],
-)
+OFFSETS = [
+    (None, np.float64),
+    (k.RoPE(frequencies=2), np.float32),
+    (k.RelativeBias(0.7), np.float64),
+    (k.ALiBi((1.0, 0.5)), np.float32),
+]
+
+
+@pytest.mark.parametrize(("positions", "dtype"), tiers(OFFSETS, OFFSETS[1:3]))
 def test_repeated_and_collinear_inputs_have_positive_semidefinite_kernels(positions, dtype):
     x = np.random.default_rng(2).normal(size=(2, 3, 2))
     x = np.concatenate([x, x, 2 * x, -x, 0 * x]).astype(dtype)
@@ -129,10 +131,10 @@ def test_under_jit_vmap_and_grad():
             return net.kernel(x, key=jax.random.key(0), draws=8, replicates=1).ntk[0, 1]
 
         value, slopes = jax.jit(jax.value_and_grad(entry, argnums=(0, 1)))(description, x)
-        np.testing.assert_allclose(value, entry(description, x), rtol=1e-10)
+        compiled = jax.jit(entry)
+        np.testing.assert_allclose(value, compiled(description, x), rtol=1e-10)
         leaves, tree = jax.tree.flatten(description)
         assert len(leaves) == 5  # positions, scores, biases, and the MLP's two
-        compiled = jax.jit(entry)
         for i, slope in enumerate(jax.tree.leaves(slopes[0])):
             moved = [tree.unflatten([v + h * (i == n) for n, v in enumerate(leaves)])
                      for h in (1e-5, -1e-5)]  # fmt: skip
@@ -141,8 +143,8 @@ def test_under_jit_vmap_and_grad():
         step = jnp.zeros_like(x).at[1, 2, 0].set(1e-5)
         numeric = (compiled(description, x + step) - compiled(description, x - step)) / 2e-5
         np.testing.assert_allclose(slopes[1][1, 2, 0], numeric, rtol=1e-5)
-        many = jax.vmap(lambda x: entry(description, x))(jnp.stack([x, 2 * x]))
-        np.testing.assert_allclose(many, [value, entry(description, 2 * x)], rtol=1e-10)
+        many = jax.jit(jax.vmap(lambda x: entry(description, x)))(jnp.stack([x, 2 * x]))
+        np.testing.assert_allclose(many, [value, compiled(description, 2 * x)], rtol=1e-10)
 
 
 class Bare(k.TokenLayer):

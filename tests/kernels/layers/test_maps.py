@@ -10,6 +10,8 @@ from theorykit.kernels import layers as k
 from theorykit.kernels.attention import Concentrated, Linear, NormalisedRelu, Sigmoid
 from theorykit.kernels.layers import attention
 
+from ..tiers import tiers
+
 pytestmark = pytest.mark.usefixtures("x64")
 
 X = np.random.default_rng(0).normal(size=(5, 4, 3))
@@ -53,7 +55,13 @@ def same(phi, kernel):
     np.testing.assert_allclose(phi @ phi.T, kernel, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", BOTH)
+FAST = (
+    "softmax, causal, the mean", "sigmoid, projected", "normalised ReLU in a block",
+    "settled weights, deep",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", tiers(BOTH, FAST))
 def test_products_are_the_kernels(name):
     kernel = BOTH[name].kernel(X, mask1=MASK, **DRAWN, replicates=1)
     for get in ("nngp", "ntk"):
@@ -61,7 +69,7 @@ def test_products_are_the_kernels(name):
         same(phi, getattr(kernel, get))
 
 
-@pytest.mark.parametrize("name", NNGP)
+@pytest.mark.parametrize("name", tiers(NNGP, ["ALiBi", "offsets"]))
 def test_products_are_the_nngp(name):
     kernel = NNGP[name].kernel(X, mask1=MASK, get="nngp", **DRAWN, replicates=1)
     same(NNGP[name].features(X, mask=MASK, **DRAWN), kernel.nngp)
@@ -84,7 +92,11 @@ def test_replicates_stand_one_behind_the_other():
 
 
 @pytest.mark.parametrize(
-    ("name", "sampler"), [("softmax", "independent"), ("sigmoid, projected", "sobol")]
+    ("name", "sampler"),
+    tiers(
+        [("softmax", "independent"), ("sigmoid, projected", "sobol")],
+        [("sigmoid, projected", "sobol")],
+    ),
 )
 def test_parts_of_a_set_see_its_draws(name, sampler, monkeypatch):
     """Also where draws come in blocks, of which the number depends on the set."""
@@ -113,7 +125,13 @@ def test_token_ids():
     assert few.shape == (1, 6 * (3 + 2))
 
 
-@pytest.mark.parametrize("options", [dict(), dict(readout="mean", causal=True, residual=True)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(dict(), marks=pytest.mark.slow),
+        dict(readout="mean", causal=True, residual=True),
+    ],
+)
 def test_those_of_the_preset(options):
     preset = InfiniteTransformer(activation="identity", sigma_b=0.3, positions=0.5, **options)
     for get in ("nngp", "ntk"):
@@ -130,7 +148,9 @@ RANDOM = {
 }
 
 
-@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize(
+    "name", tiers(RANDOM, ["erf, a matrix before, the mean", "gated, beside its input", "bare"])
+)
 def test_hidden_units_average_to_the_dual(name):
     """Given the draws of scores, which are shared, they are unbiased, and errors are right."""
     drawn = dict(key=jax.random.key(1), draws=8, replicates=16)

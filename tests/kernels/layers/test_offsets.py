@@ -1,5 +1,7 @@
 """Positions in the scores by their definition: covariances of scores, and tangents term by term."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,8 @@ from theorykit.kernels.layers.attention import Heads
 from theorykit.kernels.layers.base import Setting
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State
+
+from ..tiers import tiers
 
 pytestmark = pytest.mark.usefixtures("x64")
 T, DRAWS, SCALE, SIGMA = 3, 4, 1.4, 0.9
@@ -26,6 +30,9 @@ class Cubes(Mechanism):
 
     def weights(self, scores, allowed):
         return jnp.where(allowed, scores, 0.0) ** 3
+
+
+BIAS, CUBES = k.RelativeBias(SIGMA), Cubes()
 
 
 def heads(positions, of="softmax", rows=None):
@@ -80,8 +87,13 @@ def by_definition(layer, drawn):
     return out, out + below, [np.einsum("akbl,akbl->ab", moved, v) for v in tangents]
 
 
-@pytest.mark.parametrize("of", [Softmax(), Sigmoid(-1.0), Cubes()])
-@pytest.mark.parametrize("positions", [ROPE, k.RelativeBias(SIGMA)])
+@pytest.mark.parametrize(
+    ("positions", "of"),
+    tiers(
+        list(itertools.product((ROPE, BIAS), (Softmax(), Sigmoid(-1.0), CUBES))),
+        [(ROPE, Sigmoid(-1.0)), (ROPE, CUBES), (BIAS, Softmax())],
+    ),
+)
 def test_the_ntk_is_its_definition_and_each_term_counts(positions, of):
     layer, at = heads(positions, of)
     drawn = layer.source(at)[0](0)

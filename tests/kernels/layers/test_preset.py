@@ -18,13 +18,17 @@ VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
 @pytest.mark.parametrize(
     ("options", "rectangular"),
     [
-        (dict(readout="last"), False),
+        pytest.param(dict(readout="last"), False, marks=pytest.mark.slow),
         (dict(readout="last", **FULL), True),
         (dict(readout="mean", attention=Sigmoid(-1.0)), True),
         (dict(readout="tokens", attention="identity", **FULL), True),
         # Not normed: among equal variances rounding would choose the factor's pivots.
         (dict(readout="last", depth=2, attention=NormalisedRelu(), positions=0.4), False),
-        (dict(readout="mean", depth=2, attention=Linear(), residual=True), False),
+        pytest.param(
+            dict(readout="mean", depth=2, attention=Linear(), residual=True),
+            False,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_preset_is_its_description(options, rectangular):
@@ -42,10 +46,9 @@ def test_a_preset_is_its_description(options, rectangular):
 
 def test_the_nngp_alone_is_that_of_both():
     net = InfiniteTransformer(readout="mean", **FULL).description(features=2)
-    for x2 in (None, X2):
-        alone, both = (net.kernel(X, x2, get=get, **DRAWN) for get in ("nngp", ("nngp", "ntk")))
-        np.testing.assert_allclose(alone.nngp, both.nngp, rtol=1e-4)
-        assert alone.ntk is None
+    alone, both = (net.kernel(X, X2, get=get, **DRAWN) for get in ("nngp", ("nngp", "ntk")))
+    np.testing.assert_allclose(alone.nngp, both.nngp, rtol=1e-4)
+    assert alone.ntk is None
 
 
 def test_attention_against_the_oracle():
