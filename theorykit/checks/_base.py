@@ -1,6 +1,7 @@
 """What every check has: a control, a test under a budget, and a line that describes it."""
 
 import abc
+import contextlib
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -23,7 +24,8 @@ class Trial:
     **Fields:** `key`, the only source of randomness; `is_control`, whether a refutation is all
     that is asked (nothing is then shrunk or maximised further); `memory`, kept between a check
     and its control, so that what they share is compiled once; `progress`, called with the share
-    done and, for a check that counts, how many; `seed` of the run, for what several claims share.
+    done and, for a check that counts, how many; `seed` of the run, for what several claims share;
+    `unheard` opens a scope in which the claim's functions, all called before, are not noted again.
     """
 
     key: jax.Array
@@ -31,6 +33,7 @@ class Trial:
     memory: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
     progress: Callable[[float], None] = lambda share: None
     seed: int = 0
+    unheard: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""

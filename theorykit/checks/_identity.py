@@ -154,7 +154,8 @@ class Identity(Check):
         return found if self.proof or found.evidence is Evidence.certified else None
 
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
-        return proved_everywhere(found, self.proof, lambda s: self.sides(s, trial))
+        with trial.unheard():
+            return proved_everywhere(found, self.proof, lambda s: self.sides(s, trial))
 
     def sides(self, sizes: Sizes, trial: Trial, batch: int = 1) -> Sides:
         """Return both sides at these sizes."""

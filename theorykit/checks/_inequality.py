@@ -132,7 +132,8 @@ class Inequality(Check):
                 randoms = [self.over.random(rng, sizes) for _ in range(self.starts)]
                 starts = _mix(latents, margin, randoms, self.starts)
                 try:
-                    ends = attack(sides, starts, self.steps, self.floor)
+                    with trial.unheard():
+                        ends = attack(sides, starts, self.steps, self.floor)
                 except Exception as error:  # of a primitive without a derivative, say
                     attacked, grade = False, Evidence.sampled
                     unattacked = f"Cases only, without a gradient attack: {explain(error)}."
@@ -192,9 +193,10 @@ class Inequality(Check):
     def _proved(self, found: Outcome, trial: Trial) -> Outcome:
         make = lambda s: self.sides(s, trial)
         asked = self.proof if isinstance(self.proof, Everywhere) else None
-        proved = proved_everywhere(found, asked, make, ordered)
-        if proved.evidence is not Evidence.certified and isinstance(self.proof, OnBox):
-            return proved_on_box(found, self.proof, make, self._excess)
+        with trial.unheard():
+            proved = proved_everywhere(found, asked, make, ordered)
+            if proved.evidence is not Evidence.certified and isinstance(self.proof, OnBox):
+                return proved_on_box(found, self.proof, make, self._excess)
         return proved
 
     def sides(self, sizes: Sizes, trial: Trial) -> Sides:

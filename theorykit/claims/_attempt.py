@@ -112,7 +112,7 @@ def attempt(
             memory: dict = {}
             first = lambda share: progress(0.7 * share)
             second = lambda share: progress(0.7 + 0.3 * share)
-            trial = Trial(jax.random.fold_in(key, 0), False, memory, first, seed)
+            trial = Trial(jax.random.fold_in(key, 0), False, memory, first, seed, recording.paused)
             with recording:
                 outcome = check.test(trial)
         # A claim that calls sys.exit must not end the run, least of all with exit code 0.

@@ -17,6 +17,7 @@ debugger or a measure of coverage has the other hook. Threads that a claim start
 """
 
 import ast
+import contextlib
 import functools
 import inspect
 import sys
@@ -68,15 +69,17 @@ class Recording:
             self._kinds, self._held, self._files = known._kinds, known._held, known._files
         self._base: FrameType | None = None  # the call that opened the scope
         self._look: Any = None  # the hook, where it could be set
+        self._heard: Any = None  # the same, where it is not paused
 
     def __enter__(self) -> "Recording":
         self._outer = getattr(_now, "recording", None)
         _now.recording = self
         self._base = sys._getframe(1)
-        self._before = self._outer and self._outer._look
+        self._before = None if self._outer is None else self._outer._heard
         for get, put in ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile)):
             if get() is self._before:
-                self._look, self._get, self._put = self._hook(), get, put
+                self._look = self._heard = self._hook()
+                self._get, self._put = get, put
                 put(self._look)
                 break
         return self
@@ -85,7 +88,22 @@ class Recording:
         _now.recording = self._outer
         if self._look is not None and self._get() is self._look:
             self._put(self._before)
-        self._base = self._look = None
+        self._base = self._look = self._heard = None
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the hook off, for what calls again only what has been called."""
+        if self._look is None or self._get() is not self._look:
+            yield
+            return
+        self._put(self._before)
+        self._heard = self._before
+        try:
+            yield
+        finally:
+            if self._get() is self._before:
+                self._put(self._look)
+            self._heard = self._look
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Which of the project's public functions a claim runs."""
 
+import contextlib
 import functools
 import subprocess
 import sys
@@ -232,6 +233,27 @@ def test_a_hook_that_is_taken_meanwhile_is_left_where_it_is():
         sys.settrace(None)
 
 
+def test_what_is_called_in_a_pause_is_not_noted_again():
+    @functools.cache
+    def remembered(x):
+        return pacbayes.gaussian_kl(1.0, x)
+
+    kept = Memo(remembered, "")
+    with Recording() as recording:
+        hook = sys.gettrace()
+        with recording.paused():
+            assert sys.gettrace() is None
+            crasp.library()
+        assert recording.names == ()
+        with recording.paused():
+            kept(2.0)  # what is remembered is known for all
+        assert sys.gettrace() is hook
+        assert recording.names == (KL,)
+        crasp.library()
+    assert recording.names == ("theorykit.crasp.library", KL)
+    assert sys.gettrace() is None
+
+
 def test_a_thread_of_its_own(registry):
     found = {}
     made = claim("r.thread")(
@@ -299,7 +321,8 @@ def test_recording_changes_no_result():
     with_hook = made.run().json()
     hook = room.Recording
     room.Recording = lambda home: type("None", (), {
-        "names": (), "__enter__": lambda s: s, "__exit__": lambda s, *e: None
+        "names": (), "__enter__": lambda s: s, "__exit__": lambda s, *e: None,
+        "paused": lambda s: contextlib.nullcontext(),
     })()  # fmt: skip
     try:
         without = made.run().json()
