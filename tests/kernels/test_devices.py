@@ -31,6 +31,7 @@ def run(script):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_kernels_are_where_the_inputs_are():
     run("""
 plain, crossed = net(x, **few), net(x, x2, **few)

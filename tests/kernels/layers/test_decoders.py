@@ -116,6 +116,7 @@ def test_summands_make_the_layer(terms):
     assert set(terms) == set(TERMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", [None, *TERMS])
 def test_networks_have_each_summand(finite, terms, term):
     """Each in the part of the NTK that is of the weights it comes from."""
@@ -152,6 +153,7 @@ def test_networks_approach_the_kernel_as_they_grow():
     assert left[0] > 0.02 > left[1], left
 
 
+@pytest.mark.slow
 def test_rows_columns_and_groups_are_parts_of_one():
     whole = DEEP.kernel(IDS, **OPTIONS)
     first, second = (tuple(x[i : i + 1] for x in IDS) for i in range(2))

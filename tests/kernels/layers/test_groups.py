@@ -75,6 +75,7 @@ def networks(width, count):
     return mean, {n: np.asarray(e).std(0, ddof=1) / count**0.5 for n, e in every.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "count"), tiers([(4, 2048), (48, 96)], [(48, 96)]), ids=["narrow", "wide"]
 )

@@ -193,6 +193,7 @@ def test_summands_make_the_layer(terms):
     close(found.nngp[0, 1], terms["value"] + terms["bias"], 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", [None, *TERMS])
 def test_networks_have_all_summands(finite, terms, term):
     apart = lambda name, k: (
