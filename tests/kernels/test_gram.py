@@ -119,7 +119,9 @@ DESCRIPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", tiers(DESCRIPTIONS, DESCRIPTIONS.keys() - {"the mean"}))
+@pytest.mark.parametrize(
+    "name", tiers(DESCRIPTIONS, DESCRIPTIONS.keys() - {"the mean", "token ids"})
+)
 def test_any_description(name, tmp_path):
     """In memory and on disk to the bit, as `kernel` to rounding."""
     net, x = DESCRIPTIONS[name]
@@ -472,7 +474,7 @@ def matrix(tmp_path_factory):
 
 
 @pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize("rank", tiers([1, 10, 256], [10, 256]))
+@pytest.mark.parametrize("rank", tiers([1, 10, 256], [256]))
 def test_regression_from_tiles(matrix, rank, monkeypatch):
     """As the direct solution, whatever the preconditioner; the covariance at least as large."""
     monkeypatch.setattr(iterative, "RANK", rank)
@@ -497,6 +499,7 @@ def test_regression_from_tiles(matrix, rank, monkeypatch):
     assert plain.covariance is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("x64")
 def test_the_preconditioner_pays(matrix, monkeypatch):
     train, *_ = matrix

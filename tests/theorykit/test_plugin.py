@@ -77,6 +77,7 @@ def test_a_moved_verdict_fails_with_what_the_command_line_prints(suite):
     assert "1 claim: 1 refuted; 1 moved from the recorded verdict." in done.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_results_from_all_workers_and_goes_on(suite, tmp_path):
     folder = tmp_path / "kept"
     assert suite("--theorykit-run=kept", "-n2", "-k", "not long").returncode == 1

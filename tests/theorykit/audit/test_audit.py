@@ -103,6 +103,7 @@ def test_that_fails():
     assert "profiler" not in problem
 
 
+@pytest.mark.slow
 def test_what_tests_notice_and_what_nothing_does(toy, monkeypatch):
     monkeypatch.setattr("theorykit.audit._audit.PATIENCE", 15.0)
     asked = dict(folder=toy / "audit", tests=toy / "tests")

@@ -80,6 +80,7 @@ def test_a_fault_replaces_its_own_bytes(tmp_path):
     assert isinstance(found[0], Fault)
 
 
+@pytest.mark.slow
 def test_functions_are_found_by_any_of_their_names():
     by = lambda pattern: {f.name for f in functions([pattern])}
     long = "theorykit.subjects.pacbayes._bounds.gaussian_kl"

@@ -86,6 +86,7 @@ def test_reasons_agree_with_table_2(row):
         assert row["positions"] == "no" or found.proved == "without periodic relations"
 
 
+@pytest.mark.slow
 def test_a_monoid_that_is_too_large_is_said_to_be():
     orders = RegularLanguage("x", "(a|b)*a(a|b){9}", "ab")
     found = crasp.impossible(orders)
