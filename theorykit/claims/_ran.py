@@ -75,7 +75,7 @@ class Recording:
         self._outer = getattr(_now, "recording", None)
         _now.recording = self
         self._base = sys._getframe(1)
-        self._before = None if self._outer is None else self._outer._heard
+        self._before: Any = None if self._outer is None else self._outer._heard
         for get, put in ((sys.gettrace, sys.settrace), (sys.getprofile, sys.setprofile)):
             if get() is self._before:
                 self._look = self._heard = self._hook()
