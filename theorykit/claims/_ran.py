@@ -70,6 +70,8 @@ class Recording:
         self._base: FrameType | None = None  # the call that opened the scope
         self._look: Any = None  # the hook, where it could be set
         self._heard: Any = None  # the same, where it is not paused
+        self._get: Callable[[], Any] = sys.gettrace
+        self._put: Callable[[Any], None] = sys.settrace
 
     def __enter__(self) -> "Recording":
         self._outer = getattr(_now, "recording", None)
