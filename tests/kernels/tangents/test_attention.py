@@ -1,7 +1,5 @@
 """Softmax attention inside neural-tangents' networks."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +8,6 @@ import pytest
 from theorykit.kernels import InfiniteTransformer, draws, monte_carlo
 from theorykit.kernels.attention import Elementwise, Linear, Sigmoid
 from theorykit.kernels.tangents import SoftmaxAttention, nt, stax
-
-from ..tiers import tiers
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`FanIn` layers assume independent inputs"),
@@ -49,7 +45,12 @@ ARCHITECTURES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", tiers(ARCHITECTURES, ["images"]))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "name", ["images", *(pytest.param(n, marks=SLOW) for n in ARCHITECTURES if n != "images")]
+)
 def test_identity_attention_is_that_of_neural_tangents(name):
     x1, x2 = tokens(2), tokens(3, seed=1)
     if name == "images":
@@ -103,10 +104,12 @@ def test_networks_are_those_of_neural_tangents():
 
 @pytest.mark.parametrize(
     ("attention", "causal"),
-    tiers(
-        list(itertools.product(("softmax", Sigmoid(-1.0)), (False, True))),
-        [("softmax", True)],
-    ),
+    [
+        ("softmax", True),
+        pytest.param("softmax", False, marks=SLOW),
+        pytest.param(Sigmoid(-1.0), False, marks=SLOW),
+        pytest.param(Sigmoid(-1.0), True, marks=SLOW),
+    ],
 )
 def test_draws_are_those_of_an_infinite_transformer(attention, causal):
     """With a linear map for its MLP, which here is that of the output weights."""
