@@ -33,7 +33,9 @@ class Trial:
     memory: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
     progress: Callable[[float], None] = lambda share: None
     seed: int = 0
-    unheard: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    unheard: Callable[[], contextlib.AbstractContextManager[None]] = lambda: (
+        contextlib.nullcontext()
+    )
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""
