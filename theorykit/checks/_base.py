@@ -1,9 +1,9 @@
 """What every check has: a control, a test under a budget, and a line that describes it."""
 
 import abc
-import contextlib
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
 import jax
@@ -33,9 +33,7 @@ class Trial:
     memory: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
     progress: Callable[[float], None] = lambda share: None
     seed: int = 0
-    unheard: Callable[[], contextlib.AbstractContextManager[None]] = lambda: (
-        contextlib.nullcontext()
-    )
+    unheard: Callable[[], AbstractContextManager[None]] = lambda: nullcontext()
 
     def rng(self, *path: int) -> np.random.Generator:
         """Return a numpy generator that depends on the key and the path only."""
