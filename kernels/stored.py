@@ -239,14 +239,9 @@ def _wide(inputs: Set) -> Any:
 
 def _content(inputs: Set) -> tuple[str, tuple[bytes, ...]]:
     """Return a hash of all inputs, which are read once for it, and so looked at, and of tiles."""
-    found, contents = hashlib.sha256(), []
-    for i in range(inputs.tiles):
-        at = inputs.bounds(i)
-        x, mask = inputs.read(at.start, at.stop)
-        found.update(np.ascontiguousarray(x).tobytes())
-        found.update(mask.tobytes())
-        contents.append(tiles.content(x, mask))
-    return found.hexdigest()[:16], tuple(contents)
+    bounds = map(inputs.bounds, range(inputs.tiles))
+    contents = tuple(tiles.content(*inputs.read(at.start, at.stop)) for at in bounds)
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:16], contents
 
 
 def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
