@@ -7,7 +7,8 @@
 #   make evidence  make verify, and a look at how strong the evidence is
 #   make proofs    the shipped proofs as scripts for Rocq, which is installed (Debian's) where there
 #                  is none, and what it says of them: build/proofs
-#   make docs      the site, with notebooks that are run: build/docs/index.html
+#   make docs      the site, with notebooks that are run: build/docs/index.html; and its pages as
+#                  plain text: build/docs/text
 #   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
 #                  copy, themes, phone, accessibility; screenshots in build/report
 #   make latex     set the LaTeX of the last `make evidence`: build/report/paper.pdf
@@ -31,7 +32,9 @@ bare: $(UV)
 
 docs: $(UV)
 	@$(UV) sync --quiet --group docs
+	$(UV) run --no-sync python docs/_ext/notebooks.py
 	$(UV) run --no-sync sphinx-build -q -n -W --keep-going docs build/docs
+	$(UV) run --no-sync sphinx-build -q -b text -d build/docs/.doctrees docs build/docs/text
 
 setup: $(UV)
 	@$(UV) sync --quiet

@@ -7,6 +7,7 @@ that follow. JAX finds a program by what it is, how it is compiled and by which 
 change of the code touches is compiled anew. `pytest --cache-clear` empties the folder.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -15,6 +16,10 @@ import pytest
 
 PLAINLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 ROOM = 256 * 2**20  # bytes that are kept; a run of all tests leaves less
+
+# Tracing makes many objects and few cycles; looking for them as often as Python does takes a
+# twentieth of the time.
+gc.set_threshold(50_000, 20, 50)
 
 # The variable reaches the processes that tests start: they have to agree to the last bit.
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAINLY}".strip()

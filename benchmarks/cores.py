@@ -85,10 +85,10 @@ def main() -> None:
         report("cores", jobs=at.jobs, patterns=at.patterns, runs=runs, same=same, wanted=wanted)
         return
     found = {}
-    for name, place in (("processes", lambda executor: Processes(at.jobs)), ("on", Elsewhere)):
-        if name == "on" and at.on is None:
+    for name, place in (("processes", lambda executor: Processes(at.jobs)), ("cluster", Elsewhere)):
+        if name == "cluster" and at.on is None:
             continue
-        with connected(at.on if name == "on" else None, print) as executor:
+        with connected(at.on if name == "cluster" else None, print) as executor:
             calls = Calls(place(executor))
             found[name] = overhead(calls, at.tasks, at.rounds, at.points)
             calls.close()

@@ -34,7 +34,8 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Every notebook is run, in a folder of its own, and one that fails stops the build.
-nb_execution_mode = "force"
+nb_execution_mode = "cache"  # of docs/_ext/notebooks.py
+nb_execution_cache_path = str(Path(__file__).parents[1] / "build" / "notebooks")
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_render_markdown_format = "myst"  # what a cell puts out may have formulas

@@ -173,13 +173,17 @@ def computed(
     facts = _facts(network, how, inputs, key, run) | {"values of the inputs": whole}
     work = tiles.steps(inputs.tiles)
     done: set[int] = set()
-    with (
-        Folder(path, (HEADER, facts), own=OWN, work=("kernel", "writing"), differs=_differs) as at,
-        _room(at.path, len(work), done),
-    ):
-        arrays = _arrays(at.path, names, inputs, kind)
+    said = ("kernel", "writing")
+    at = Folder(path, (HEADER, facts), own=OWN, work=said, differs=_differs, readable=True)
+    with at, _room(at.path, len(work), done):
+        arrays = _arrays(at.path, "a" if at.locked else "r", names, inputs, kind)
         done |= _done(at.path / DONE, work, arrays)
         left = [k for k in range(len(work)) if k not in done]
+        if left and not at.locked:
+            raise ValueError(
+                f"{at.path} can only be read, and {len(left)} of {len(work)} pieces are not there; "
+                "call where it can be written"
+            )
         if left:
             share = len(left) / len(work)
             _check_room(at.path, share * len(names) * inputs.total**2 * kind.itemsize / 2)
@@ -261,18 +265,23 @@ def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
         except Exception:  # whatever a damaged file makes zarr say
             return False
 
-    lines = log.read_bytes().rpartition(b"\n")[0].split()
+    found = log.read_bytes()
+    lines = found.rpartition(b"\n")[0].split()
     said = sorted({int(line) for line in lines if line.isdigit() and int(line) < len(work)})
     done = [
         k for k in said if all(intact(a, *at) for a in arrays.values() for at in work[k].places)
     ]
-    with writing(log.parent):
-        write_atomically(log, "".join(f"{k}\n" for k in done))
+    kept = "".join(f"{k}\n" for k in done)
+    if found != kept.encode():
+        with writing(log.parent):
+            write_atomically(log, kept)
     return set(done)
 
 
-def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) -> dict[str, Any]:
-    """Open the arrays of a store, made where they are not there yet."""
+def _arrays(
+    path: Path, mode: str, names: tuple[str, ...], inputs: Set, dtype: np.dtype
+) -> dict[str, Any]:
+    """Open the arrays of a store; mode "a" makes them where they are not there yet, "r" reads."""
     try:
         import zarr
         import zarr.codecs
@@ -283,7 +292,7 @@ def _arrays(path: Path, names: tuple[str, ...], inputs: Set, dtype: np.dtype) ->
 
     shape, chunks = (inputs.total,) * 2, (inputs.tile,) * 2
     try:
-        group = zarr.open_group(str(path), mode="a", zarr_format=3)
+        group = zarr.open_group(str(path), mode=mode, zarr_format=3)
         make = lambda name: group.create_array(
             name,
             shape=shape,

@@ -413,6 +413,30 @@ def test_a_full_disk(tmp_path, monkeypatch):
     assert np.array_equal(make().nngp, gram(NET, X, tile=2, **FEW).nngp)
 
 
+def test_a_disk_that_is_only_read(tmp_path, monkeypatch):
+    """A finished store is opened there, without a lock; one that wants work says so."""
+    open_file = os.open
+
+    def reading(path, flags, *more, **named):
+        if flags & (os.O_WRONLY | os.O_RDWR) and str(path).startswith(str(tmp_path)):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return open_file(path, flags, *more, **named)
+
+    make = lambda: gram(NET, X, tile=2, store=tmp_path / "k", **FEW)
+    written = np.array(make().nngp)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", reading)
+        assert np.array_equal(make().nngp, written)
+        with pytest.raises(ValueError, match="cannot be the folder of a kernel: Read-only"):
+            gram(NET, X, tile=2, store=tmp_path / "other", **FEW)
+    log = tmp_path / "k" / stored.DONE
+    log.write_bytes(log.read_bytes()[:-3])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", reading)
+        with pytest.raises(ValueError, match=r"can only be read, and 1 of 15 pieces are not there"):
+            make()
+
+
 def behind(*layers):
     """Return a description of drawn attention behind these layers."""
     return k.serial(k.Embed(features=2), *layers, k.Attention(), k.Readout())

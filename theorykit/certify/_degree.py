@@ -6,8 +6,11 @@ like n to the difference of their degrees.
 """
 
 import dataclasses
+import sysconfig
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from flint import fmpq, fmpq_poly
@@ -17,6 +20,8 @@ from theorykit.certify._ring import rational
 
 MOST_DEGREE, MOST_COMPARISONS = 1000, 10_000
 """Larger polynomials, and more comparisons, as a loop up to n has, are given up."""
+
+INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +163,13 @@ def beyond(p: Any, share: int = 1) -> int:
     return int(rest.p // rest.q) + 1
 
 
+def _place(error: Exception) -> str:
+    """Return the last line of the function, or of what it calls, that is no installed package's."""
+    lines = traceback.extract_tb(error.__traceback__)[1:]
+    own = [line for line in lines if not any(p in line.filename for p in INSTALLED)]
+    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "the function"
+
+
 def growth(f: Callable[[Any], Any]) -> Growth:
     """Return how a function of one number grows, exactly.
 
@@ -173,8 +185,10 @@ def growth(f: Callable[[Any], Any]) -> Growth:
     except NotCertifiable:
         raise
     except Exception as error:  # of a function that takes numbers only
-        said = str(error).split("\n")[0].rstrip(".") or type(error).__name__
-        raise NotCertifiable(f"it is no rational function of n ({said}).") from error
+        raise NotCertifiable(
+            f"{_place(error)} needs a number in the place of n; a rate is proved where its measure "
+            "is a rational function of n."
+        ) from error
     whole = n._other(made)
     if whole is None:
         raise NotCertifiable(f"it gives {type(made).__name__}, no rational function of n.")

@@ -12,6 +12,7 @@ from flint import acb, arb
 from jaxtyping import Shaped
 
 from theorykit.certify import (  # noqa: F401
+    _choice,
     _constants,
     _control,
     _elementwise,

@@ -14,6 +14,7 @@ from typing import Any
 from flint import arb
 
 from theorykit.certify import _elementwise as on_balls
+from theorykit.certify._choice import absolute, larger, smaller
 from theorykit.certify._machine import Field, Machine
 from theorykit.certify._numbers import constant, equal, is_wide, less, spanned
 
@@ -171,12 +172,12 @@ class Jet:
         """Return the larger: continuous, so its slopes lie among those of the two."""
         a, b = _alike(self.value, other.value)
         slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
-        return Jet(on_balls.larger(_plain, a, b), slopes)
+        return Jet(larger(_plain, a, b), slopes)
 
     def min(self, other: "Jet") -> "Jet":
         a, b = _alike(self.value, other.value)
         slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
-        return Jet(on_balls.smaller(_plain, a, b), slopes)
+        return Jet(smaller(_plain, a, b), slopes)
 
     def union(self, other: "Jet") -> "Jet":
         """Cover two branches; between them the function may jump."""
@@ -251,7 +252,7 @@ def _spanned(x: arb, y: arb) -> arb:
 
 
 def _absolute(x: Any) -> Any:
-    return on_balls.absolute(_plain, x)
+    return absolute(_plain, x)
 
 
 def variable(value: arb, unit: Sequence[int], order: int) -> Any:

@@ -2,8 +2,8 @@
 
 Numbers live in numpy object arrays; integers and truth values in numpy arrays of their own dtype,
 exact. What a number is, the field says: a ball (`REALS`), or something else with the same methods
-(`_growth.Bound`, a quotient of polynomials in `_quotients`). A rule a primitive; rules live in
-`_elementwise`, `_structure`, `_control` and `_linalg`.
+(`_growth.Bound`, a quotient of polynomials in `_quotients`). Each primitive has one rule; rules
+live in `_elementwise`, `_choice`, `_structure`, `_control` and `_linalg`.
 
 An equation that cannot be certified does not stop the run: its outputs are `Unknown`, which is
 raised only if a result depends on it.

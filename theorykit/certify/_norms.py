@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from theorykit.certify._elementwise import absolute, each
+from theorykit.certify._choice import absolute
+from theorykit.certify._elementwise import each
 from theorykit.certify._machine import Machine
 from theorykit.common.arguments import shown
 

@@ -10,18 +10,17 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
 from jaxtyping import Shaped
 
-from theorykit.certify._elementwise import (
+from theorykit.certify._choice import (
     absolute,
     conjunction,
     disjunction,
-    each,
-    exact,
     larger,
     ordered,
     smaller,
     third,
     truths,
 )
+from theorykit.certify._elementwise import each, exact
 from theorykit.certify._machine import IN_NUMPY, Doubt, Machine, is_inexact, rule
 from theorykit.certify._numbers import objects
 

@@ -50,8 +50,8 @@ class Identity(Check):
 
     **Arguments:**
 
-    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays,
-      broadcast against each other.
+    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays.
+      Arrays with equally many axes are broadcast against each other, and numbers against all.
     - `over`: the domain; without one, the sides take no argument and there is one case.
     - `tol`: the largest error allowed; `floor`: see above.
     - `cases`: how many random cases at each size, beside the structured ones.

@@ -68,8 +68,8 @@ class Inequality(Check):
 
     **Arguments:**
 
-    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays,
-      broadcast against each other.
+    - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays.
+      Arrays with equally many axes are broadcast against each other, and numbers against all.
     - `over`: the domain (`theorykit.domains.inputs`).
     - `tol`, `floor`: lhs > rhs counts once lhs - rhs exceeds tol (|lhs| + |rhs|) + floor.
       `floor` stands for the rounding of intermediate quantities of size one; entries where both

@@ -260,12 +260,21 @@ def _joint(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape in which entries of both sides are compared.
 
     **Raises:** `ClaimError` if there is none, or an array of each side would be repeated, as for a
-    row and a column.
+    row and a column; or if axes would be lined up by a rule and not by what they are, as for a
+    vector and a matrix.
     """
     try:
         shape = np.broadcast_shapes(left, right)
     except ValueError:
         raise ClaimError(f"lhs has shape {left} and rhs {right}; they do not broadcast.") from None
+    short = min(left, right, key=len)
+    if len(left) != len(right) and math.prod(short) > 1:
+        row = (1,) * (len(shape) - len(short)) + short
+        raise ClaimError(
+            f"lhs has shape {left} and rhs {right}; the missing axis could be any. Give both the "
+            f"same number of axes, as with jnp.reshape(..., {row}) if the last axes belong "
+            "together."
+        )
     if math.prod(shape) > max(math.prod(left), math.prod(right)):
         raise ClaimError(
             f"lhs has shape {left} and rhs {right}, which broadcast to {shape}: entries would be "

@@ -1,6 +1,7 @@
 """Folders that hold the files of one run, locked to one process at a time."""
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,6 +11,8 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from theorykit.common.arguments import as_path
+
+SHUT = (errno.EROFS, errno.EACCES, errno.EPERM)  # a file that can be read and not written
 
 
 class Folder:
@@ -24,6 +27,8 @@ class Folder:
     - `work`: what runs here, as a noun ("run") and as a verb ("running"), for messages.
     - `differs`: the message for a header that differs from the one found, as a function of the
       name, the value in the folder and the value requested.
+    - `readable`: whether a folder that has a header and cannot be written, on a read-only disk say,
+      is opened without a lock. Then `locked` is False.
 
     **Raises:** `ValueError` if `path` is not a path, another process has the folder, its header
     differs, or it holds other files.
@@ -37,6 +42,7 @@ class Folder:
         own: Iterable[str] = (),
         work: tuple[str, str] = ("run", "running"),
         differs: Callable[[str, Any, Any], str | None] = lambda name, was, now: None,
+        readable: bool = False,
     ):
         self.path = as_path("folder", path).absolute()
         self._noun, self._verb = work
@@ -57,15 +63,17 @@ class Folder:
                 "folder."
             ) from None
         except OSError as error:
-            raise ValueError(
-                f"{path} cannot be the folder of a {self._noun}: {error.strerror}."
-            ) from error
+            if not (readable and error.errno in SHUT and self._file.exists()):
+                raise ValueError(
+                    f"{path} cannot be the folder of a {self._noun}: {error.strerror}."
+                ) from error
+        self.locked = self._lock.is_locked
         try:
             strange = any(n not in known and not n.startswith(half) for n in there)
             self._settle(json.loads(json.dumps(header[1], default=str)), strange, there & set(own))
         except BaseException:
             self._lock.release()
-            if "lock" not in there:  # leave a folder that is not ours as it was
+            if self.locked and "lock" not in there:  # leave a folder that is not ours as it was
                 (self.path / "lock").unlink(missing_ok=True)
             raise
 

@@ -80,3 +80,10 @@ def multiplied(n):
 def test_what_is_no_rational_function_is_refused(f):
     with pytest.raises(NotCertifiable):
         growth(f)
+
+
+def test_the_reason_names_the_line_that_needs_a_number():
+    """Not one of numpy, to which the number is handed."""
+    for f in (lambda n: math.log(n), lambda n: np.linalg.norm(np.full(3, float(n)))):
+        with pytest.raises(NotCertifiable, match=r"^test_degree\.py:\d+ needs a number in the"):
+            growth(f)

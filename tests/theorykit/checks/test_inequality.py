@@ -27,7 +27,7 @@ def test_the_attack_finds_a_tight_constant(trial):
 
 @pytest.mark.parametrize("cases", [1, 3, 5])
 def test_sides_of_other_ranks_broadcast_entry_by_entry_whatever_the_batch(trial, cases):
-    rows = lambda x: x - jnp.abs(x).max()  # (3,)
+    rows = lambda x: (x - jnp.abs(x).max())[None]  # (1, 3)
     matrix = lambda x: jnp.stack([jnp.zeros(3), jnp.arange(3.0)])  # (2, 3)
     options = dict(over=inputs(x=reals(3)), cases=cases, starts=0, batch=cases)
     assert inequality(lhs=rows, rhs=matrix, **options).test(trial).verdict == Verdict.holds
@@ -39,13 +39,19 @@ def test_sides_of_other_ranks_broadcast_entry_by_entry_whatever_the_batch(trial,
 
 @pytest.mark.parametrize("traceable", [True, False])
 @pytest.mark.parametrize("check", [inequality, identity])
-def test_a_row_is_not_compared_with_a_column(trial, check, traceable):
+def test_axes_are_not_lined_up_by_a_rule(trial, check, traceable):
+    """A row beside a column, and a vector beside a matrix, whose rows or columns it could be."""
     options = dict(over=inputs(x=reals(3)), traceable=traceable, cases=3)
-    column = check(lhs=lambda x: x, rhs=lambda x: x[:, None], **options)
-    with pytest.raises(ClaimError, match=r"\(3,\) and rhs \(3, 1\), which broadcast to \(3, 3\)"):
+    column = check(lhs=lambda x: x[None], rhs=lambda x: x[:, None], **options)
+    with pytest.raises(ClaimError, match=r"and rhs \(3, 1\), which broadcast to \(3, 3\)"):
         column.test(trial)
-    meant = check(lhs=lambda x: x + 0 * x[:, None], rhs=lambda x: x, **options)
+    each = check(lhs=lambda x: x + 0 * x[:, None], rhs=lambda x: x, **options)
+    with pytest.raises(ClaimError, match=r"\(3, 3\) and rhs \(3,\).*any.*reshape\(..., \(1, 3\)\)"):
+        each.test(trial)
+    meant = check(lhs=lambda x: x + 0 * x[:, None], rhs=lambda x: x[None], **options)
     assert meant.test(trial).verdict == Verdict.holds
+    number = check(lhs=lambda x: 1 + 0 * x * x[:, None], rhs=lambda: jnp.ones(1), **options)
+    assert number.test(trial).verdict == Verdict.holds
 
 
 def test_the_attack_finds_what_samples_do_not(trial):
