@@ -12,6 +12,7 @@ runs the commands of all results once more, or of those named: an hour on an idl
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -51,15 +52,20 @@ def seconds(value: float) -> str:
     return f"{number(value)} s" if value < 120 else f"{value / 60:.1f} min"
 
 
+def processor(run: Mapping[str, Any]) -> str:
+    """Return the processor's name without its trade marks."""
+    return " ".join(re.sub(r"\((R|TM)\)|\bProcessor\b|\bCPU\b", "", run["processor"]).split())
+
+
 def how(found: Mapping[str, Any]) -> str:
-    """Return two cells: the command, and the date and load of its run."""
+    """Return three cells: the command, the date and processor, and the load of its run."""
     run = found["run"]
     if run["load"] is None:
         load = "not recorded"
     else:
         begun = run["load"][0]
         load = f"{begun:.1f}" + (", not idle" if begun > IDLE else "")
-    return f"`{run['command']}` | {run['date']} | {load}"
+    return f"`{run['command']}` | {run['date']}, {processor(run)} | {load}"
 
 
 def machines(published: Mapping[str, Any]) -> str:
