@@ -1,20 +1,20 @@
 """Infinite-width kernels of transformers, and the predictors built on them.
 
-`InfiniteTransformer` gives NNGP and NTK, `layers` those of any transformer, and its networks of
-finite width, from one description; `joint` gives those of training and test inputs together, `gram`
-large ones, on disk (`Stored`) or over many devices; `oracle` checks them in small cases; `ridge`,
-`gp_posterior` and `gradient_flow` predict with kernels, `primal_ridge` with the features that some
-are the products of, in parts;
-`monte_carlo` estimates the kernels of any finite network, `empirical` computes those of one;
-`template_attention`, `template_transformer` and `template_mlp` are the kernels of strings of
-tokens, `template_matrix` and `template_expansion` what the template paper reads off them;
-`tangents` is neural-tangents on today's JAX (imported when it is asked for).
+`InfiniteTransformer` gives the NNGP and the NTK; `layers` gives those of any transformer, and its
+networks of finite width, from one description. `joint` gives the kernels of training and test
+inputs together, `gram` large ones, on disk (`Stored`) or over many devices; `oracle` checks them in
+small cases. `ridge`, `gp_posterior` and `gradient_flow` predict with kernels, and `primal_ridge`
+with features, in chunks of inputs. `monte_carlo` estimates the kernels of any finite network;
+`empirical` computes those of one network. `template_attention`, `template_transformer` and
+`template_mlp` are the kernels of strings of tokens; `template_matrix` and `template_expansion` are
+what the template paper derives from them. `tangents` is neural-tangents on today's JAX (imported on
+first use).
 
 Kernels of a network take the network, then rows and columns, then options by keyword:
 `InfiniteTransformer(...)(x1, x2)`, `oracle.kernel(network, x1, x2)`, `empirical(network, x1, x2)`,
-`monte_carlo(network, x1, x2)`, all with `get`; those of strings take `(x, y)`, where there are
-scores their `beta` and `gamma`, then options. `key`, `draws`, `replicates` and `progress` mean the
-same everywhere. One set of inputs stands for rows and columns both.
+`monte_carlo(network, x1, x2)`, all with `get`; kernels of strings take `(x, y)`, then `beta` and
+`gamma` if there are scores, then options. `key`, `draws`, `replicates` and `progress` mean the same
+everywhere. If only one set of inputs is given, it is both rows and columns.
 """
 
 import importlib
@@ -49,7 +49,7 @@ from theorykit.kernels.transformer import Joint as Joint
 from theorykit.kernels.transformer import joint as joint
 
 _LATER = {"monte_carlo": "finite", "tangents": "tangents"}
-"""Names that come when they are asked for, and their modules: neural-tangents takes seconds."""
+"""Names that are imported on first use, and their modules: neural-tangents takes seconds."""
 
 
 def __getattr__(name: str) -> object:

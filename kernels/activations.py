@@ -5,10 +5,10 @@ For `(u, v)` centred Gaussian with variances `k11`, `k22` and covariance `k12`,
     dual(k11, k12, k22)            = E[phi(u) phi(v)]
     dual_derivative(k11, k12, k22) = E[phi'(u) phi'(v)] = d dual / d k12  (Price).
 
-One of your own derives from `Activation` and brings `__call__`, the function that finite networks
-apply; its duals are then found by quadrature, unless it brings them too. Kernels ask for the duals
-only, and take any object that has them. All work elementwise on arrays that broadcast, in the dtype
-of their input, and compute in float32 at least.
+To add your own, derive from `Activation` and define `__call__`, the function that finite networks
+apply; its duals are then found by quadrature, unless you define them too. Kernels need only the
+duals, and accept any object that has them. All functions work elementwise on arrays that broadcast,
+in the dtype of their input, and compute in float32 at least.
 """
 
 import math

@@ -200,7 +200,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 def on_diagonal(
     nngp: Float[Array, "rows1 rows2"], var: Float[Array, " rows1"], same: Bool[Array, ""]
 ) -> Float[Array, "rows1 rows2"]:
-    """Put the variances on the diagonal where a pair is twice the `same` input.
+    """Put the variances on the diagonal where both inputs of a pair are the `same`.
 
     They are equal but for rounding, which the angle of two equal tokens would magnify.
     """

@@ -67,7 +67,7 @@ def _first_axis(x: Any) -> Any:
 
 
 def varying(tree: PyTree, *like: PyTree) -> PyTree:
-    """Return arrays, such as the zeros that a sum starts from, as ones that vary as others do.
+    """Return arrays, such as the zeros that a sum starts from, marked as varying like others.
 
     Inside `jax.shard_map` a loop keeps the axes along which its values vary from device to device.
     """

@@ -35,11 +35,11 @@ def empirical(
 ) -> Kernel:
     """Return the kernels of this network with these weights; nothing is drawn or averaged.
 
-    The NTK is J1 J2' for a block of rows and a block of columns at a time, J being the gradients
-    of a block's outputs. So two blocks of gradients are held, 2 x block x tokens x parameters
-    numbers (tokens: those that are read out, 1 mostly; the traced outputs are taken one after the
-    other), and what the backward pass of one block keeps. A gradient is computed again in every
-    block: n^2 / block of them for n inputs, and n^2 / 2 inner products of all parameters.
+    The NTK is J1 J2' for one block of rows and one block of columns at a time, where J holds the
+    gradients of a block's outputs. Two blocks of gradients are held in memory, 2 x block x tokens x
+    parameters numbers, and what the backward pass of one block keeps. (Tokens are those that are
+    read out, usually 1; traced outputs are taken one after another.) Gradients are recomputed for
+    every block: n^2 / block of them for n inputs, and n^2 / 2 inner products over all parameters.
 
     **Arguments:**
 
@@ -48,22 +48,22 @@ def empirical(
       `apply(params, x)` and a pytree; or a pair `(module, variables)` of a `flax.linen` module,
       whose parameters are `variables["params"]`.
     - `x1`: (P1, ...) inputs, vectors or token ids.
-    - `x2`: (P2, ...); None means `x1`: exactly symmetric matrices.
+    - `x2`: (P2, ...); None means `x1`, and gives exactly symmetric matrices.
     - `get`: "nngp", "ntk" or both.
-    - `groups`: split the NTK by parameters. True: by the network's attribute that they belong to,
-      the first key of a pytree; or a function of a parameter's path, such as
-      ("blocks", 0, "attention", "query", "weight").
-    - `block`: inputs in a block; None: as many as keep the gradients within 256 MiB.
+    - `groups`: split the NTK by parameters. True: by the attribute of the network that they belong
+      to, the first key of a pytree; or a function of a parameter's path, such as ("blocks", 0,
+      "attention", "query", "weight").
+    - `block`: inputs per block; None: as many as keep the gradients within 256 MiB.
     - `outputs`: "trace", the mean over the last output axis; or "full", no mean.
 
-    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which parameters and
-    inputs make; products are summed in float32 at least. Other output axes follow their input:
-    (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a dictionary
-    of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`. The network's
-    own products have the full precision of their dtype too, where it states no other.
+    **Returns:** `Kernel` of (P1, P2) arrays in the dtype of the outputs, which follows from
+    parameters and inputs; products are summed in float32 at least. Other output axes follow their
+    input: (P1, T1, P2, T2), or (P1, outputs, P2, outputs) for "full". With groups `ntk` is a
+    dictionary of such arrays, which add up to the whole. Works under `jit`, `vmap` and `grad`. The
+    network's own products have the full precision of their dtype too, unless it states another.
 
     **Raises:** `ValueError` for anything but a network, no inputs, NaN or infinity in an input, a
-    block below 1, unknown names, a group that is no string.
+    block below 1, unknown names, a group that is not a string.
     """
     apply, weights, rest = parts(network)
     get = wanted(get)
@@ -148,7 +148,7 @@ def parts(network: Any) -> tuple[Callable, PyTree, PyTree]:
 
 
 def kernels_of(network, names, get, outputs, block, weights, rest, x1, x2=None):
-    """Return the NNGP and the NTK of every group, or None for what is not asked for."""
+    """Return the NNGP and the NTK of every group, or None for those not asked for."""
     apply = lambda weights, x: _table(network(weights, rest, x), outputs)
     sides = [x1] if x2 is None else [x1, x2]
     shapes = [jax.eval_shape(apply, weights, x[0]) for x in sides]

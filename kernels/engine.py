@@ -27,8 +27,8 @@ from theorykit.kernels.result import Kernel
 
 CHUNKS = 20  # parts that a long list of pairs is done in, for the progress bar
 VALUES = ("nngp", "ntk", "nngp_stderr", "ntk_stderr")
-SEEN = 16  # draws that must be seen, for replicates to show by their spread how rare they are
-SPECTRUM = 1024  # rows up to which the smallest eigenvalue is looked for
+SEEN = 16  # draws that must be seen before the spread of replicates shows how rare they are
+SPECTRUM = 1024  # most rows for which the smallest eigenvalue is computed
 _block = jax.jit(joint_block, static_argnames=("plan", "first"))
 _top = jax.jit(joint_top, static_argnames=("plan", "first"))
 _pairs = jax.jit(pairwise, static_argnames=("plan", "layers", "form"))
@@ -60,7 +60,7 @@ def embed(
 def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], positions: bool, tick):
     """Return one replicate: NNGP, NTK or None, the trace left out by factors, and the share.
 
-    The share is that of the draws which the NTK is made of, see `share_of`: for rows and columns.
+    The share is that of the draws that contribute to the NTK, for rows and columns; see `share_of`.
 
     **Arguments:**
 
@@ -125,10 +125,11 @@ def share_of(steep1: Any, steep2: Any, same: Any) -> Array:
     """Return the effective share of the draws that a tangent kernel's score terms come from.
 
     A softmax has a slope where two of its scores are nearly tied, a sigmoid where its score is near
-    zero: a(1 - a) in both. For two tokens, whose scores differ by a normal variable with the
-    deviation `steep`, or for one such score, the square of the mean of a(1 - a) over its mean
-    square makes 2.39 / steep of the draws; of the square of a(1 - a), in a row with itself,
-    1.55 / steep. Rows of two inputs are taken to be independent, and so ties to be rarest.
+    zero; the slope is a(1 - a) in both. Take two tokens whose scores differ by a normal variable
+    with standard deviation `steep`, or one such score. The squared mean of a(1 - a) over its mean
+    square is then 2.39 / steep, which is the share of the draws; for the square of a(1 - a), in a
+    row with itself, it is 1.55 / steep. Rows of two inputs are taken to be independent, which makes
+    ties rarest.
     """
     part = lambda c, steep: jnp.minimum(1.0, c / jnp.maximum(steep, c))
     return jnp.where(same, part(1.55, steep1), part(2.39, steep1) * part(2.39, steep2))
@@ -149,7 +150,7 @@ _quick = jax.jit(
 
 
 def assemble(values: Float[Array, "pairs ..."], n: int, n1: int) -> Float[Array, "..."]:
-    """Return the kernel matrix of which `values` are the pairs."""
+    """Return the kernel matrix whose pairs are `values`."""
     if n1 < n:
         tokens = values.shape[1:]
         out = values.reshape(n1, n - n1, *tokens)
@@ -171,14 +172,14 @@ def on_device(kernel: Any, key: Array, device: Any) -> Kernel:
     if device is None:
         return kernel(key)
     with jax.default_device(device):
-        # Of a committed key the numbers are those of any other, but it would not leave its place.
+        # A committed key gives the same numbers as any other, but would not leave its device.
         found = kernel(None if key is None else jax.device_put(key, device))
         there = lambda a: jax.device_put(a, device) if isinstance(a, jax.Array) else a
         return jax.tree.map(there, found)
 
 
 def typed(net: Any, dtype: Any) -> Any:
-    """Return a network whose scales have this dtype, where they bring one along."""
+    """Return a network whose scales have this dtype, if they have a dtype of their own."""
     return jax.tree.map(lambda v: v.astype(dtype) if hasattr(v, "dtype") else v, net)
 
 
@@ -191,11 +192,11 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
     form, cost = forms(net, plan, n, pairs, t, d + t * positions)
     traced = not known(x, key, net, mask)
     if plan.exact:
-        key = jax.random.key(0)  # nothing that is drawn is looked at
+        key = jax.random.key(0)  # nothing that is drawn is used
     if traced:
         net, x, mask, key = varying((net, x, mask, key), net, x, mask, key)
 
-    each = replace(plan, replicates=1)  # their number must not compile anything anew
+    each = replace(plan, replicates=1)  # another number of them must not recompile anything
 
     def one(r, tick):
         if traced or cost < AT_ONCE:
@@ -268,7 +269,7 @@ def _each_value(change: Any, kernel: Kernel) -> Kernel:
 
 
 def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
-    """Refuse what overflowed, and say so where an NTK is made of draws that were not seen.
+    """Refuse a kernel that overflowed, and warn where an NTK depends on draws that were not seen.
 
     **Arguments:** `kernel`, `rare`: see `replicated`; `where`: names the score scale; `invariant`:
     whether its slopes are where scores are tied, see `Mechanism`.
@@ -298,10 +299,10 @@ def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
 def _errors(mean, squares, share, plan: Plan, square: bool):
     """Return the standard errors, the smallest relative eigenvalue, and what is too rare.
 
-    Where fewer than `SEEN` draws, and less than one in `SEEN`, make the NTK, replicates that saw
-    none of them agree with each other: the error of the NTK is infinite. How many entries that
-    concerns comes back, with the number of such draws at the worst of them, and of draws that
-    would be enough.
+    Where fewer than `SEEN` draws, and fewer than one in `SEEN`, contribute to the NTK, replicates
+    that saw none of them agree with each other: the error of the NTK is infinite. Also returned are
+    the number of entries that this concerns, the number of such draws at the worst of them, and the
+    number of draws that would be enough.
     """
     if plan.exact:
         stderr = jax.tree.map(jnp.zeros_like, mean)

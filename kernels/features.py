@@ -30,7 +30,7 @@ BLOCK = 2**24  # entries of a block of features: long products
 def tiling(n: int, n1: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return panels of inputs (start, end), and the pairs of panels that are multiplied.
 
-    All inputs with all, of which the upper half, if `n1` is n; else the first `n1` with the rest.
+    If `n1` is n, all inputs with all, the upper half only; else the first `n1` with the rest.
     """
     if n1 < n:
         return [(0, n1), (n1, n)], [(0, 1)]
@@ -40,14 +40,14 @@ def tiling(n: int, n1: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]
 
 
 def zeros(n: int, n1: int, dtype: Any) -> list[Float[Array, "..."]]:
-    """Return zeros for the sums over draws, one array a pair of panels."""
+    """Return zeros for the sums over draws, one array per pair of panels."""
     panels, pairs = tiling(n, n1)
     size = lambda i: panels[i][1] - panels[i][0]
     return [jnp.zeros((size(i), size(j)), dtype) for i, j in pairs]
 
 
 def matrix(tiles: list[Float[Array, "..."]], n: int, n1: int) -> Float[Array, "rows columns"]:
-    """Return the matrix that the tiles are of."""
+    """Return the matrix that the tiles make up."""
     if n1 < n:
         return tiles[0]
     panels, pairs = tiling(n, n1)

@@ -38,31 +38,31 @@ def monte_carlo(
 ) -> Kernel:
     """Return the mean NNGP and NTK of networks of finite width, with standard errors.
 
-    Everything is a function of `key`: of `replicates * draws` networks, initialised and looked at
-    one after the other, each run of `draws` makes one of the independent estimates that are
-    averaged. What is estimated is the mean kernel at the network's own width; its distance from
+    Everything is a function of `key`. In all, `replicates * draws` networks are initialised and
+    evaluated one after another, and each run of `draws` makes one of the independent estimates that
+    are averaged. What is estimated is the mean kernel at the network's own width; its distance from
     the kernel of infinite width is not in the standard error.
 
     **Arguments:**
 
     - `network`: a function of `nnx.Rngs` that returns an `nnx.Module`, which maps one input to
-      outputs (outputs,) or (T, outputs); or a pair `(init_fn, apply_fn)`, as `stax` of
-      neural-tangents makes: `init_fn(key, x1.shape)` returns `(output shape, parameters)`, and
+      outputs (outputs,) or (T, outputs); or a pair `(init_fn, apply_fn)`, as neural-tangents'
+      `stax` makes: `init_fn(key, x1.shape)` returns `(output shape, parameters)`, and
       `apply_fn(parameters, x, rng=key)` the outputs, (P, ..., outputs), of a batch of inputs that
       do not see each other.
     - `x1`: (P1, ...) inputs, vectors or token ids.
-    - `x2`: (P2, ...) of the same kind; `None` means `x1`: exactly symmetric matrices.
+    - `x2`: (P2, ...) of the same kind; `None` means `x1`, and gives exactly symmetric matrices.
     - `key`: a key of `jax.random`, of either kind.
     - `draws`: networks in each replicate.
     - `replicates`: independent estimates.
     - `get`: "nngp", "ntk" or both.
     - `block`: inputs whose gradients are held at once; None: as many as fit into 256 MiB.
-    - `progress`: show a bar on standard error; None: if that is a terminal.
+    - `progress`: show a bar on standard error; None: only if that is a terminal.
 
     **Returns:** `Kernel` of (P1, P2) arrays, means over the last output axis; other output axes
-    follow their input, (P1, T1, P2, T2). In the dtype of the inputs, or of the outputs where these
-    are token ids; computed in float32 at least.
-    The standard errors are those of the mean over the replicates, `None` when there is only one.
+    follow their input, (P1, T1, P2, T2). They have the dtype of the inputs, or of the outputs where
+    the inputs are token ids, and are computed in float32 at least. The standard errors are those of
+    the mean over the replicates, `None` when there is only one.
 
     **Raises:** `ValueError` for a network that is neither, or that fails on an input; `draws` or
     `replicates` below 1, another name in `get`, NaN or infinity in an input.

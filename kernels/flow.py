@@ -64,12 +64,12 @@ def gradient_flow(
     learning_rate: Any = 1.0,
     nngp: Any = None,
 ) -> Any:
-    """Prediction of linearised networks after gradient flow on the squared error.
+    """Return the prediction of linearised networks after gradient flow on the squared error.
 
-    Of the loss mean((f - y)^2) / 2: what is left of the error along an eigenvector of the kernel
-    with eigenvalue l after the time t is exp(-l t / y.size) of it. An eigenvalue below P eps of the
-    largest counts as 0. The mean starts from f = 0; with the NNGP of the initialisation comes the
-    covariance over networks, too (Lee et al. 2019, eq. 16):
+    The loss is mean((f - y)^2) / 2. Along an eigenvector of the kernel with eigenvalue l, the error
+    at time t is exp(-l t / y.size) times the initial one. An eigenvalue below P eps of the largest
+    counts as 0. The mean starts from f = 0; given the NNGP at initialisation, the covariance over
+    networks is returned too (Lee et al. 2019, eq. 16):
 
         k = joint(network, x, x_test, key=key)
         nngp = k.train.nngp, k.cross.nngp, k.test.nngp
@@ -87,7 +87,7 @@ def gradient_flow(
 
     **Returns:** (P*,) or (P*, outputs), after the axes of the times; with `nngp` an `Ensemble` of
     this mean and the covariance. A variance that rounding puts below 0 is 0. Works under `jit`,
-    `vmap` and `grad`, where eigenvalues are equal too, and then checks no values; the second
+    `vmap` and `grad`, also where eigenvalues are equal; values are then not checked. The second
     derivative in the kernel at a time before the end is NaN where eigenvalues are equal.
 
     **Raises:** `ValueError` as `ridge`; for a negative time or step; for the end of a singular

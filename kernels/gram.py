@@ -49,15 +49,15 @@ def gram(
         k = gram(network, x, x_test, store="gram", key=key, get="nngp")
         gp_posterior(k.train.nngp, y, k.cross.nngp, k.test.nngp, noise=0.1)
 
-    A store keeps each tile as soon as it is computed, the upper half of the matrix alone. The same
-    call after a kill goes on where it was, to the same bits; with all tiles there it only opens
-    them.
+    A store keeps each tile as soon as it is computed, and only the upper half of the matrix. After
+    a kill, the same call goes on where it stopped and gives the same bits; once all tiles are
+    there, it only opens them.
 
     **Arguments:**
 
-    - `network`: an `InfiniteTransformer` or a description, read at "last" or as the "mean". Scores
-      of a description are drawn right behind its embedding, positions and norms, or not at all:
-      joint draws further up come from the covariance of all inputs, and `kernel` has them.
+    - `network`: an `InfiniteTransformer` or a description, read at "last" or as the "mean". A
+      description may draw scores only directly after its embedding, positions and norms: joint
+      draws further up come from the covariance of all inputs, which only `kernel` has.
     - `x`: (P, T, d) inputs, or (P, T) token ids; an array, or anything with a shape and a dtype
       that is sliced like one, such as `numpy.memmap` or a zarr array, and then read tile by tile.
     - `x_test`: inputs of the same kind; the kernels of both come from the same draws.
@@ -67,17 +67,16 @@ def gram(
     - `tile`: inputs in a tile; None: as many as take about 256 MiB, and on a mesh no more than a
       device has rows or columns.
     - `mask1`, `mask2`: (P, T), (P*, T*) booleans, true at real tokens.
-    - `draw`: "joint", for descriptions and for one layer of softmax attention, of which Gram
-      matrices are positive semidefinite; "pairwise" or "conditional"; "auto": joint where it can
-      be.
+    - `draw`: "joint", for descriptions and for one layer of softmax attention, whose Gram matrices
+      are positive semidefinite; "pairwise" or "conditional"; "auto": joint where possible.
     - `key`, `draws`, `replicates`, `get`, `sampler`, `progress`: as for the network.
 
     **Returns:** a `Kernel`, or with `x_test` a `Joint`, with `smallest_eigenvalue` None. Its
     matrices are numpy's; with `store` they are `Stored`: slices are read from disk, and `ridge` and
     `gp_posterior` solve with them; with `mesh` they are spread over it, rows and columns.
 
-    **Raises:** `ValueError` as the network; for a store of something else, or one that finds no
-    room; for a mesh that does not divide the inputs; for joint draws in several layers.
+    **Raises:** `ValueError` as the network; for a store that holds something else or runs out of
+    space; for a mesh that does not divide the inputs; for joint draws in several layers.
     """
     network = tileable.checked(network)
     get = wanted(get)

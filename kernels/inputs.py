@@ -1,4 +1,4 @@
-"""Checks and lays out what a kernel is asked about. Values are checked where they are known."""
+"""Checks and layout of the inputs of a kernel. Values are checked where they are known."""
 
 from typing import Any, NamedTuple
 
@@ -62,16 +62,16 @@ class Inputs(NamedTuple):
 
 
 def together(*arrays: Any) -> Any:
-    """Return the dtype that arrays or dtypes have together, by JAX's table.
+    """Return the common dtype of arrays or dtypes, by JAX's promotion table.
 
-    What is cast to it is cast by name, so that it stands where JAX is told to cast nothing unasked.
+    Casts to it are explicit, so that they work where JAX is told not to promote implicitly.
     """
     with jax.numpy_dtype_promotion("standard"):
         return jnp.result_type(*arrays)
 
 
 def floating(*arrays: Any) -> Any:
-    """Return the floating dtype that arrays have together: JAX's default one for integers."""
+    """Return the common floating dtype of arrays: JAX's default one for integers."""
     found = together(*(jax.dtypes.canonicalize_dtype(native(a.dtype)) for a in arrays))
     kept = jnp.issubdtype(found, jnp.floating)
     return found if kept else jax.dtypes.canonicalize_dtype(float)

@@ -36,7 +36,7 @@ class Spectrum(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What solves (K + ridge) a = b.
+    """The solution of (K + ridge) a = b.
 
     **Fields:** `alpha`; `left`: b - (K + ridge) a, computed anew; `residual`: the largest of its
     norms relative to those of b; `steps` that were made.
@@ -49,7 +49,7 @@ class Solution(NamedTuple):
 
 
 def spectrum(k: Stored) -> Spectrum:
-    """Return the largest part of a stored kernel, from one reading of it."""
+    """Return the largest part of a stored kernel, from one pass over it."""
     n = len(k)
     chosen = np.unique(np.linspace(0, n - 1, min(RANK, n)).astype(int))
     columns = np.empty((n, len(chosen)))
@@ -143,8 +143,8 @@ def regression(
 ) -> Regression:
     """Return the prediction from a kernel on disk; with the kernel of test inputs, the covariance.
 
-    An unfinished solution makes the covariance larger, never smaller: of C' K^-1 C, with Z solving
-    K Z = C up to R, what is subtracted is Z' C + Z' R = C' K^-1 C - R' K^-1 R.
+    An unfinished solution makes the covariance larger, never smaller: with Z solving K Z = C up to
+    R, what is subtracted in place of C' K^-1 C is Z' C + Z' R = C' K^-1 C - R' K^-1 R.
 
     **Raises:** `ValueError` for shapes that do not fit, NaN, or what `solve` refuses.
     """

@@ -13,7 +13,8 @@ class Moments(NamedTuple):
 
     **Fields:** `mean`, a pytree of arrays like one estimate; `squares`, the same or None while
     there is one estimate; `number`, how many there are. Both are updated as by Welford (1962),
-    without the cancellation between two sums. The arrays that were there before are given up.
+    without the cancellation between two sums. The previous arrays are donated, and cannot be used
+    again.
     """
 
     mean: PyTree

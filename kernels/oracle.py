@@ -1,9 +1,9 @@
 """Deterministic kernels of small cases, to float64: the ground truth of the tests.
 
-Written apart from the recursion that it checks: every pair of tokens is one Gaussian integral
-over its scores (over their differences, where only these matter), done by tensor Gauss-Hermite
-quadrature where the dimension allows and by scrambled Sobol points elsewhere. A mechanism is asked
-for its weights only: the NTK uses their Jacobian as automatic differentiation finds it. Cost and
+Written apart from the recursion that it checks: every pair of tokens is one Gaussian integral over
+its scores (over their differences, where only these matter), done by tensor Gauss-Hermite
+quadrature where the dimension allows and by scrambled Sobol points elsewhere. Only the weights of a
+mechanism are used: for the NTK, their Jacobian is found by automatic differentiation. Cost and
 memory grow quickly: for a few inputs of two to four tokens.
 """
 
@@ -37,8 +37,8 @@ def gaussian_points(
     - `order`: Gauss-Hermite nodes in each direction, where order^dimension <= points; otherwise
       `points * order / 32` Sobol points, rounded down to a power of two.
     - `points`: most nodes.
-    - `smooth`: whether the integrand is; of one with kinks, Gauss-Hermite sums converge slowly and
-      do not show it, and Sobol points are taken in any dimension.
+    - `smooth`: whether the integrand is smooth. If it has kinks, Gauss-Hermite sums converge slowly
+      without showing it, so Sobol points are used in any dimension.
     """
     if dimension == 0:
         return np.zeros((1, 0)), np.ones(1)
@@ -141,7 +141,7 @@ def attention_step(
             col = np.concatenate([c, e])
             cov = nngp[who, row][:, who, row] * nngp[who, col][:, who, col]
             to = np.eye(col.size)
-            if attends.invariant:  # only differences matter: one dimension less a row
+            if attends.invariant:  # only differences matter: one dimension less per row
                 to[: c.size] -= to[0]
                 to[c.size :] -= to[c.size]
             values, vectors = np.linalg.eigh(to @ cov @ to.T)
@@ -189,8 +189,8 @@ def _require_resolved(
 
     A logistic function of the deviation s has poles at i pi / s, so that Gauss-Hermite errors go
     like exp(-2 pi sqrt(order) / s); up to s = 0.9 sqrt(order) the change from two thirds of the
-    order was seen to be larger than what is left of the error. Of Sobol points a hundred are to
-    have ties in two independent rows, 2.39 / s of the points in each.
+    order was seen to be larger than what is left of the error. With Sobol points, a hundred must
+    have ties in two independent rows, given 2.39 / s of the points in each.
     """
     tensor = len(nodes) == order ** nodes.shape[1]
     most = 0.9 * np.sqrt(order) if tensor else max(0.239 * np.sqrt(len(nodes)), 0.9 * 32**0.5)
@@ -259,8 +259,9 @@ def kernel(
     - `x1`, `x2`, `get`, `mask1`, `mask2`: as for the network itself.
     - `order`: see `gaussian_points`.
 
-    **Returns:** `Kernel` of float64 arrays, whatever the dtype of the inputs: others are held
-    against them. In place of standard errors, the change from two thirds of `order` to `order`.
+    **Returns:** `Kernel` of float64 arrays, whatever the dtype of the inputs: other kernels are
+    compared with them. In place of standard errors, the change from two thirds of `order` to
+    `order`.
 
     **Raises:** `ValueError` as `attention_step`, and for complex inputs.
     """

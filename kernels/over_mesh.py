@@ -15,7 +15,7 @@ from theorykit.kernels.tiles import Block, Set
 def mesh_of(mesh: Any, *inputs: Any) -> Mesh | None:
     """Return the mesh that is asked for, or that the inputs are spread over, or None.
 
-    **Raises:** `ValueError` for what is no mesh of one axis or two.
+    **Raises:** `ValueError` for anything but a mesh of one or two axes.
     """
     if mesh is None:
         for x in inputs:

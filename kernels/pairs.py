@@ -46,7 +46,7 @@ class Queries(NamedTuple):
     """The tokens of a pair that attend.
 
     **Fields:** `rows`, for each input the numbers of R tokens; `sees`, (2, R, T), which tokens
-    these may see; `same`, whether the two inputs are one.
+    these may see; `same`, whether the two inputs are the same.
     """
 
     rows: tuple[Int[Array, " rows"], Int[Array, " rows"]]

@@ -19,8 +19,8 @@ AT_ONCE = 2e10  # multiplications of a replicate that runs as one compiled compu
 class Plan:
     """How a kernel is to be estimated; see `InfiniteTransformer.__call__` for the fields.
 
-    Of features: `units`, the hidden units that are drawn; `inputs`, how many inputs the set has of
-    which these are a part, None if they are all of it.
+    For features: `units`, the number of hidden units that are drawn; `inputs`, the size of the set
+    that these inputs are a part of, None if they are all of it.
     """
 
     draws: int
@@ -65,7 +65,7 @@ def forms(
     - `plan`: what is wanted.
     - `n`: inputs, rows and columns together.
     - `pairs`: pairs wanted.
-    - `t`: tokens an input.
+    - `t`: tokens per input.
     - `r`: columns of the embedding's factor.
     """
     chosen: list[str] = []

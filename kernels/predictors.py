@@ -28,9 +28,9 @@ class Prediction(NamedTuple):
     - `alpha`: (P, ...) coefficients: `mean = K_* alpha`, computed before `alpha` is rounded to its
       dtype.
     - `jitter`: what was added to the diagonal besides the ridge (what was asked for; never more).
-    - `condition`: condition number of the matrix that was inverted; of a stored one a bound.
+    - `condition`: condition number of the matrix that was inverted; a bound if it is stored.
     - `residual`: how far conjugate gradients left the system unsolved, |b - (K + ridge) a| / |b|,
-      at worst of all right-hand sides, in float64; an `alpha` that is rounded to float32 leaves
+      the worst over all right-hand sides, in float64; an `alpha` that is rounded to float32 leaves
       about its epsilon times |K| |alpha| / |b| besides. None where it was solved directly.
     """
 
@@ -140,15 +140,16 @@ def ridge(
     - `k_test`: (P*, P) kernel between test and training inputs.
     - `ridge`: kappa >= 0.
     - `jitter`: added to the diagonal as well, and reported; nothing is added unasked.
-    - `tolerance`: of a kernel on disk (`kernels.gram` with a store), which is solved by
-      preconditioned conjugate gradients in float64: the relative residual at which they stop.
+    - `tolerance`: for a kernel on disk (`kernels.gram` with a store), the relative residual at
+      which preconditioned conjugate gradients, in float64, stop.
 
-    **Returns:** `Prediction` without a covariance. Works under `jit`, `vmap` and `grad`, where
-    eigenvalues are equal too; values are then not checked.
+    **Returns:** `Prediction` without a covariance. Works under `jit`, `vmap` and `grad`, also where
+    eigenvalues are equal; values are then not checked.
 
     **Raises:** `ValueError` for shapes that do not fit, NaN, a negative ridge, a kernel that is not
-    positive semidefinite, or one that is singular with no ridge. Of a kernel on disk, whose
-    eigenvalues nobody has, only if conjugate gradients meet it: the `condition` of no ridge is inf.
+    positive semidefinite, or one that is singular with no ridge. The eigenvalues of a kernel on
+    disk are not known, so the last two are raised only if conjugate gradients run into them;
+    without a ridge its `condition` is inf.
     """
     if isinstance(k_train, Stored):
         return _stored(k_train, y, k_test, None, ridge, jitter, "ridge", tolerance)
@@ -172,7 +173,7 @@ def gp_posterior(
 ) -> Prediction:
     """Posterior of a Gaussian process with observation noise of variance `noise`.
 
-    All three kernels are best blocks of one Gram matrix, as `kernels.joint` gives them:
+    All three kernels should be blocks of one Gram matrix, as `kernels.joint` gives them:
 
         k = joint(network, x, x_test, key=key, get="nngp")
         gp_posterior(k.train.nngp, y, k.cross.nngp, k.test.nngp, noise=0.1)

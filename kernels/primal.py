@@ -1,4 +1,4 @@
-"""What features of inputs give: kernels with their errors, and regressions that are read in parts.
+"""Kernels with their errors from features of inputs, and regressions that read inputs in chunks.
 
 With features `Phi` and targets y, kernel ridge regression is that of the weights
 `w = (Phi' Phi + ridge)^-1 Phi' y`, since `Phi (Phi' Phi + ridge)^-1 = (Phi Phi' + ridge)^-1 Phi`.
@@ -35,7 +35,7 @@ def from_features(
     replicates: int = 1,
     get: str = "nngp",
 ) -> Kernel:
-    """Return the kernel that features are of, and its standard error from their replicates.
+    """Return the kernel that features estimate, and its standard error from their replicates.
 
     **Arguments:**
 
@@ -67,7 +67,7 @@ def from_features(
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """Where the features of inputs come from, as many at a time as all of its chunks have.
+    """The source of the features of inputs, which are read in chunks of one size.
 
     **Fields:** `network`; `options`, of its `features`; `size`, the inputs of a chunk; `tokens`,
     those that inputs are padded to. Draws depend on both.
@@ -104,7 +104,7 @@ class Primal:
 
     - `weights`: (width,) or (width, outputs), in float64: the outputs are `phi @ weights`.
     - `condition`: condition number of `Phi' Phi + ridge` in the 1-norm, as LAPACK estimates it.
-    - `residual`: |b - (Phi' Phi + ridge) w| / |b| with `b = Phi' y`, at worst of all outputs.
+    - `residual`: |b - (Phi' Phi + ridge) w| / |b| with `b = Phi' y`, the worst over all outputs.
     - `inputs`: how many inputs it was fitted to.
     - `chunks`: where features come from.
     - `dtype`: of the outputs.
@@ -167,8 +167,8 @@ def primal_ridge(
     - `y`: (P,) or (P, outputs) targets.
     - `ridge`: kappa >= 0, of the Gram matrix and so of the weights.
     - `mask`: (P, T) booleans, true at real tokens.
-    - `chunk`: inputs that are read at a time. All chunks have the same draws; which ones, may
-      depend on its size.
+    - `chunk`: inputs that are read at a time. All chunks have the same draws, which may depend on
+      the chunk size.
     - `tokens`: the length that inputs are padded to; None: T. For longer ones to predict at.
     - `progress`: whether to show a bar, see `InfiniteTransformer`.
     - `options`: `key`, `draws`, `replicates`, `units`, `get` and `sampler`, as for `features`.
@@ -176,7 +176,7 @@ def primal_ridge(
     **Returns:** `Primal`, a regression to `predict` with. Products are in the dtype of the inputs,
     sums over chunks and the solution in float64.
 
-    **Raises:** `ValueError` for what has no features, shapes that do not fit, NaN, a negative
+    **Raises:** `ValueError` for a network without features, shapes that do not fit, NaN, a negative
     ridge, or one that leaves the system singular to rounding.
     """
     kappa = float(number("ridge", ridge, 0))

@@ -1,4 +1,4 @@
-"""A progress bar that costs nothing where nobody looks."""
+"""A progress bar that costs nothing when it is not shown."""
 
 import sys
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def bar(name: str, total: int, show: bool | None) -> Iterator[Tick]:
     """Show a bar with the time left on standard error.
 
     **Arguments:** `name`: what is being done; `total`: replicates to do; `show`: True, False, or
-    None: if standard error is a terminal.
+    None: only if standard error is a terminal.
 
     **Raises:** `ValueError` for any other `show`.
     """

@@ -95,7 +95,7 @@ def steepness(
     rows: Float[Array, "*batch rows"],
     real: Bool[Array, "*batch tokens"],
 ) -> Float[Array, "*batch"]:
-    """Return the largest standard deviation of what a mechanism saturates in, 0 if in nothing.
+    """Return the largest standard deviation of what a mechanism saturates in, 0 if it does not.
 
     That is the difference of two scores of a row if only differences matter, and else a score.
 
@@ -161,8 +161,8 @@ def drawn_rows(
 ) -> Any:
     """Return the rows of weights of a set of inputs in each draw: `Rows` of (n, R, N, T) arrays.
 
-    Arguments as for `scores`; `allowed` says which tokens a row may see, and `slopes` whether it is
-    asked how weights move.
+    Arguments as for `scores`; `allowed` says which tokens a row may see, and `slopes` whether their
+    derivatives in the scores are wanted.
     """
     sees = allowed[:, :, None]
     if attends.exact:
@@ -202,7 +202,7 @@ def attend(
     **Returns:** NNGP and NTK after the layer, means over the N draws, (n, T, n, T) each; the NTK is
     None unless `tangent`. In the dtype of the kernels and draws, computed in float32 at least.
 
-    **Raises:** `ValueError` for what is no mechanism, or complex numbers.
+    **Raises:** `ValueError` for anything but a mechanism, or complex numbers.
     """
     attends = mechanism(attention)
     given = [a for a in (nngp, u, ntk, factor) if a is not None]
@@ -238,7 +238,7 @@ def attend(
 def in_parts(
     attends: Mechanism, rows1: Any, rows2: Any, tokens: Tokens, scale2: Any, ntk: bool
 ) -> tuple[Float[Array, "rows1 rows2"], Float[Array, "rows1 rows2"] | None]:
-    """Return `attends.step`, of so many draws at a time as stay in cache."""
+    """Return `attends.step`, over as many draws at a time as fit in cache."""
     r, n, t = rows1.weights.shape
     count = parts(n, 4 * r * t * attends.cost(t))
     if count == 1:
@@ -254,7 +254,7 @@ def in_parts(
 
 
 def again(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a step of a loop of which a gradient keeps nothing: it is computed once more instead.
+    """Return a loop step of which nothing is kept for a gradient: it is recomputed instead.
 
     What a step works with has an entry for every draw, and all pairs of inputs together have more
     of them than memory holds.

@@ -25,10 +25,10 @@ class Kernel(NamedTuple):
     - `draws`: number of draws in each replicate (0: exact).
     - `replicates`: number of independent estimates that were averaged.
     - `draw`: which form of score draws gave it: "joint", "pairwise", "conditional", a mixture such
-      as "joint, pairwise" (one a layer), "networks" (finite ones), or "exact".
+      as "joint, pairwise" (one per layer), "networks" (finite ones), or "exact".
     - `smallest_eigenvalue`: of the NNGP and the NTK Gram matrix relative to the largest. It shows
       the Monte-Carlo error of pairwise draws, and the rounding of joint ones; None above 1,024
-      rows, and for rows that are not the columns.
+      rows, and where rows and columns differ.
     - `leftover`: trace of the covariance that a low-rank factor left out, relative to the whole
       trace, the largest over layers and inputs.
     """

@@ -27,7 +27,7 @@ from theorykit.kernels.tiles import Block, How, Set, Step
 HEADER, DONE = "gram.json", "done"
 OWN = (DONE, "zarr.json", *tiles.VALUES)
 SPARE = 2**20  # bytes beside the tiles
-LONG = 80  # characters of what differs that are shown
+LONG = 80  # most characters shown of what differs
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Stored:
     """A block of a symmetric matrix on disk; slicing it, or `numpy.asarray`, reads it.
 
     **Fields:** `array`: of the whole matrix, its upper tiles alone written; `tile`: their size;
-    `rows`, `columns`: which of it these are, (start, stop).
+    `rows`, `columns`: where this block lies in it, (start, stop).
     """
 
     array: Any
@@ -101,7 +101,7 @@ class Stored:
                 yield slice(down[0] - i, down[1] - i), slice(across[0] - i, across[1] - i), values
 
     def __matmul__(self, b: Any) -> Float[np.ndarray, "..."]:
-        """Return the product, summed in float64; what is read once serves both its places."""
+        """Return the product, summed in float64; each tile is read once and used in both places."""
         b = np.asarray(b, np.float64)
         found = np.zeros((self.shape[0], *b.shape[1:]))
         if self.rows != self.columns:
@@ -120,7 +120,7 @@ class Stored:
     ) -> Float[np.ndarray, "rows columns"]:
         """Return a part of one tile.
 
-        **Raises:** `ValueError` for a tile that its checksum does not fit, or that is lost.
+        **Raises:** `ValueError` for a tile that does not match its checksum, or is missing.
         """
         try:
             found = np.asarray(self.array[slice(*rows), slice(*columns)])
@@ -157,7 +157,7 @@ def computed(
 ) -> dict[str, Any]:
     """Return the arrays of the Gram matrix at `path`, after computing what is not there yet.
 
-    **Raises:** `ValueError` for a store of something else, in use, or that finds no room.
+    **Raises:** `ValueError` for a store that holds something else, is in use, or runs out of space.
     """
     names = how.names(tileable.exact(network))
     try:
@@ -227,7 +227,7 @@ def _differs(name: str, was: Any, now: Any) -> str | None:
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Return two texts, shortened so that where they begin to differ is seen."""
+    """Return two texts, shortened so that the place where they begin to differ is visible."""
     if max(len(was), len(now)) <= LONG:
         return was, now
     same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), len(was))
@@ -242,17 +242,16 @@ def _wide(inputs: Set) -> Any:
 
 
 def _content(inputs: Set) -> tuple[str, tuple[bytes, ...]]:
-    """Return a hash of all inputs, which are read once for it, and so looked at, and of tiles."""
+    """Return a hash of all inputs, which are read and checked here once, and those of the tiles."""
     bounds = map(inputs.bounds, range(inputs.tiles))
     contents = tuple(tiles.content(*inputs.read(at.start, at.stop)) for at in bounds)
     return hashlib.sha256(b"".join(contents)).hexdigest()[:16], contents
 
 
 def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
-    """Return the numbers of the steps whose tiles are all there and fit their checksums.
+    """Return the numbers of the steps whose tiles are all there and match their checksums.
 
-    What the log says beside that is dropped: half a line, or a step whose tile was cut, changed or
-    lost.
+    Anything else in the log is dropped: half a line, or a step whose tile was cut, changed or lost.
     """
     if not log.exists():
         return set()

@@ -54,7 +54,7 @@ def system(k, y, k_test, jitter=0.0):
 
 
 def array(name: str, kernel: Any) -> None:
-    """Refuse what is given in place of an array: a `Kernel`, or the None of one that was not."""
+    """Refuse a `Kernel` in place of an array, or the None of a kernel that was not asked for."""
     if isinstance(kernel, Kernel):
         raise ValueError(f"the {name} is an array: give the field nngp or ntk of the Kernel")
     if kernel is None:
@@ -62,7 +62,7 @@ def array(name: str, kernel: Any) -> None:
 
 
 def finite(name: str, given: Array | np.ndarray) -> None:
-    """Refuse an array of which values are known, and not all are finite."""
+    """Refuse an array whose values are known and not all finite."""
     if known(given) and not bool(jnp.isfinite(given).all()):
         raise ValueError(f"the {name} must be finite, but it holds NaN or infinity")
 

@@ -29,9 +29,9 @@ MOST = 16  # the largest order; its graphs are more than anyone waits for
 def template_expansion(beta: int, gamma: int) -> dict[Monomial, dict[int, Fraction]]:
     """Return a derivative of the attention kernel at (0, 0), as monomials with coefficients.
 
-    Of `K_attn` of the template paper, eq. (4); the derivative d^beta/d beta^beta
-    d^gamma/d gamma^gamma of appendix F.1. A coefficient is a dictionary from the power of k to
-    the number before it: {-6: 24} is 24 / k^6.
+    The kernel is `K_attn` of the template paper, eq. (4), and the derivative d^beta/d beta^beta
+    d^gamma/d gamma^gamma is that of appendix F.1. A coefficient is a dictionary from the power of k
+    to its factor: {-6: 24} is 24 / k^6.
 
     **Arguments:**
 

@@ -2,7 +2,7 @@
 
 At the last token, [CLS], which is the same in all strings, a head's scores are Gaussian with a
 covariance that symbols and positions add to one by one: `m(X) = X zeta + gamma p` with one normal
-a symbol and one a position. A draw turns a string into the features
+per symbol and one per position. A draw turns a string into the features
 
     phi_t = sum_i a_i [x_i = t]  for each symbol t,   psi_i = gamma a_i,   a = softmax(beta m),
 
@@ -49,7 +49,7 @@ class TemplateMatrix(NamedTuple):
     - `stderr`: (r, r) standard errors, or zeros for an exact kernel; None with one replicate.
     - `singular_values`: (r,), largest first.
     - `smallest`: an interval for the smallest one, by Weyl's inequality from confidence intervals
-      of all entries at once; of no width for an exact kernel.
+      of all entries at once; of width zero for an exact kernel.
     """
 
     matrix: Float[Array | np.ndarray, "templates templates"]
@@ -166,7 +166,7 @@ def template_mlp(
 
     **Arguments:**
 
-    - `x`, `y`: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is asked for.
+    - `x`, `y`: (P1, k), (P2, k) token ids, as for `template_attention`; no [CLS] is needed.
     - `activation`: a name or an object with dual functions; `depth`: hidden layers.
     - `sigma_w`, `sigma_b`: scale of weights and biases; their dtype, if they have one, is that of
       the kernels.
@@ -363,7 +363,7 @@ def _agreement(
 def lay_out(strings: np.ndarray, n1: int) -> Places:
     """Return where the tokens of strings stand, for the kernels of the first n1 with the others.
 
-    All strings with all, if n1 is their number.
+    If n1 is the number of strings, all with all.
     """
     n, k = strings.shape
     names, tokens = np.unique(strings, return_inverse=True)
@@ -408,7 +408,7 @@ def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> tuple[np.ndarray, n
 
 
 def _padded(values: np.ndarray, fill: int) -> np.ndarray:
-    """Return the values with filling up to one of few lengths, so that few shapes are compiled."""
+    """Return the values padded to one of a few lengths, so that few shapes are compiled."""
     if not values.size:
         return values
     step = max(16, 1 << max(0, values.size.bit_length() - 2))

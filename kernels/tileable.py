@@ -67,7 +67,7 @@ def drawn(network: Network, draw: str) -> str:
 
 
 def _factored(layer: Layer, before: bool) -> bool:
-    """Return whether the tokens behind a layer are a factor that each input has by itself.
+    """Return whether the tokens after a layer are a factor that each input has by itself.
 
     **Raises:** `ValueError` for attention that draws scores where they are not.
     """
@@ -148,7 +148,7 @@ def block(network: Network, how: How) -> Block:
 def lazy_tokens(network: Any, name: str, x: Any) -> Any:
     """Return the inputs of a network, unread: (P, T, d) vectors, of one feature for token ids.
 
-    **Raises:** `ValueError` for what is no such array.
+    **Raises:** `ValueError` for anything else.
     """
     x = lazy(name, x)
     if isinstance(network, InfiniteTransformer) or isinstance(x, Ids):

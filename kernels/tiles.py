@@ -26,7 +26,7 @@ class Set(NamedTuple):
 
     **Fields:** `parts`: arrays, or what is sliced like one; `masks`: of the same parts; `tokens`,
     `dtype`, of all of them; `tile`: inputs in a tile; `contents`: hashes that the tiles must still
-    have whenever they are read, or none, if nobody has looked before.
+    have whenever they are read, or none, if they have not been read before.
     """
 
     parts: tuple[Any, ...]
@@ -225,7 +225,7 @@ def laid(parts: list[tuple[str, Any, Any]], tile: Any, usual: Callable[[int, int
 def lazy(name: str, x: Any, kinds: str = "uif") -> Any:
     """Return an array, or what is sliced like one, unread.
 
-    **Raises:** `ValueError` for what holds no such numbers.
+    **Raises:** `ValueError` for anything without such numbers.
     """
     try:
         kind = "f" if jnp.issubdtype(x.dtype, jnp.floating) else np.dtype(x.dtype).kind
@@ -242,7 +242,7 @@ def lazy(name: str, x: Any, kinds: str = "uif") -> Any:
 
 
 class Ids:
-    """Token ids that are read tile by tile, as vectors of one feature, and looked at then."""
+    """Token ids that are read tile by tile, as vectors of one feature, and checked then."""
 
     ndim = 3
 

@@ -112,8 +112,9 @@ class InfiniteTransformer(Spelt):
     ) -> Float[Array, "inputs width"]:
         """Return vectors of inputs whose products are a kernel, `phi @ phi.T`.
 
-        They are those of the `description`, and so of joint draws: with the activation "identity"
-        of the same as from the same key here, and with another one of random hidden `units`.
+        They are those of the `description`, and so of joint draws. With the activation "identity"
+        these are the draws that the same key gives here; another activation takes random hidden
+        `units`.
 
         **Arguments:** `x`, (P, T, d) inputs; options, as for the `features` of a description.
 
@@ -144,14 +145,14 @@ class InfiniteTransformer(Spelt):
     ) -> Kernel:
         """Return kernels between `x1` and `x2`, or the Gram matrices of `x1`.
 
-        The values average `replicates` independent estimates, each of `draws` score draws
-        a layer; their spread gives the standard errors. At depth 1 with one MLP, and deeper,
-        an estimate is a nonlinear function of averages and keeps a bias of order 1 / draws.
+        The values average `replicates` independent estimates, each of `draws` score draws per
+        layer; their spread gives the standard errors. At depth 1 with one MLP, and deeper, an
+        estimate is a nonlinear function of averages and keeps a bias of order 1 / draws.
 
         **Arguments:**
 
         - `x1`: (P1, T1, d) inputs. Lengths may differ between `x1` and `x2`.
-        - `x2`: (P2, T2, d); None means `x1`: exactly symmetric matrices.
+        - `x2`: (P2, T2, d); None means `x1`, and gives exactly symmetric matrices.
         - `key`: JAX random key; every number follows from it. Not needed if nothing is drawn.
         - `draws`: draws in each replicate (rounded up to whole blocks; see the result).
         - `replicates`: independent estimates.
@@ -163,8 +164,9 @@ class InfiniteTransformer(Spelt):
           layer, by estimated cost.
         - `sampler`: "independent", or "sobol".
         - `rank`: columns of a joint factor beyond the first layer; the trace that is left out comes
-          back as `leftover`. None: as many as it takes.
-        - `progress`: show a bar on standard error; None: if that is a terminal and work is long.
+          back as `leftover`. None: as many as are needed.
+        - `progress`: show a bar on standard error; None: only if that is a terminal and the work is
+          long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
         padded tokens), in the dtype of the inputs; computed in float32 at least. They are on the
@@ -224,9 +226,9 @@ def joint(
 ) -> Joint:
     """Return the three kernels that a posterior is made of, from the same draws.
 
-    Kernels of calls of their own have draws of their own, and a posterior variance from them may
-    be negative. Joint draws make one Gram matrix of training and test inputs, positive
-    semidefinite to rounding, and with it all variances at least 0.
+    Kernels from separate calls have separate draws, and a posterior variance from them may be
+    negative. Joint draws make one Gram matrix of training and test inputs, positive semidefinite to
+    rounding, and with it all variances at least 0.
 
     **Arguments:**
 

@@ -91,7 +91,7 @@ def axes(shape: Any) -> tuple[Any, ...]:
 def weight_dtype(dtype: Any) -> Any:
     """Return the dtype of weights; JAX's default float if None.
 
-    **Raises:** `ValueError` for none of floating point.
+    **Raises:** `ValueError` for a dtype that is not floating point.
     """
     if dtype is None:
         return jnp.result_type(float)

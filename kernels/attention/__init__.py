@@ -1,6 +1,6 @@
-"""Attention mechanisms, one file each; `mechanism` says what a new one has to bring.
+"""Attention mechanisms, one file each; `mechanism` says what a new one must define.
 
-Softmax and identity have names; the others are given as objects, and so are those of others.
+Softmax and identity have names; the others are given as objects, and so are your own.
 """
 
 from theorykit.kernels.attention.base import Elementwise as Elementwise

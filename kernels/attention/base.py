@@ -2,14 +2,14 @@
 
 A mechanism is a frozen dataclass, derived from one of these classes:
 
-- `Elementwise`, where a weight is a function of its own score: bring `function`;
-- `Normalised`, where that is divided by its sum over the tokens seen: bring `function`;
-- `Settled`, where weights do not fluctuate when heads are large: bring `settled`, and `weights`
+- `Elementwise`, where a weight is a function of its own score: define `function`;
+- `Normalised`, where that is divided by its sum over the tokens seen: define `function`;
+- `Settled`, where weights do not fluctuate when heads are large: define `settled`, and `weights`
   for finite networks;
-- `Mechanism`, for anything else: bring `weights`. Its derivatives are then found by automatic
+- `Mechanism`, for anything else: define `weights`. Its derivatives are then found by automatic
   differentiation, at T times the cost for T tokens.
 
-Nothing else is asked for. A field that is a real scalar becomes one that JAX differentiates in by
+Nothing else is needed. To make JAX differentiate in a field that is a real scalar, put
 `@parameters("name")` above `@dataclass(frozen=True)`.
 """
 
@@ -33,7 +33,7 @@ class Mechanism(Spelt, ABC):
     - `invariant`: weights stay the same when a number is added to all scores of a row.
     - `saturates`: weights have a slope only where scores are nearly tied, if the mechanism is
       invariant, or near zero, if it is not; sharp attention then needs many draws.
-    - `smooth`: weights have no kinks in their scores; the oracle has other nodes for those that do.
+    - `smooth`: weights have no kinks in their scores; where they have, the oracle uses other nodes.
     """
 
     exact: ClassVar[bool] = False

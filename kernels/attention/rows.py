@@ -1,6 +1,6 @@
 """Rows of attention weights, how they move with their scores, and the layer that follows from both.
 
-A row `a` of weights is a function of its scores `s`, and all that a tangent kernel asks of it is
+A row `a` of weights is a function of its scores `s`, and all that a tangent kernel needs of it is
 the Jacobian `J_ck = d a_c / d s_k`. Each class here is one form of it:
 
 | class | Jacobian | attention |

@@ -36,5 +36,5 @@ def each_pair(estimate: Callable[[Any, int], Any], n: int, n1: int) -> tuple[Any
 
 
 def _sides(same: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """Return the pairs of one input and those of two, as far as there are any."""
+    """Return the pairs of one input and those of two, leaving out a kind that has none."""
     return [(k, on) for k, on in enumerate((same, ~same)) if on.any()]

@@ -41,8 +41,8 @@ class Attention(Layer):
     - `mask`: which token sees which: None, "causal", (T, T) booleans, or an object of
       `layers.masks`.
     - `positions`: what scores know of offsets: None, `RoPE`, `ALiBi` or `RelativeBias`.
-    - `projection`: values have the size of a head, and an output map brings them back. The NTK has
-      one summand more, of that map.
+    - `projection`: values have the size of a head, and an output map takes them back to the width.
+      That map adds one more summand to the NTK.
 
     **Raises:** `ValueError` for anything else; for positions with a mechanism that does not draw
     its scores.

@@ -79,7 +79,7 @@ class Setting(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The tokens that an encoder puts out.
+    """The output tokens of an encoder.
 
     **Fields:** `z`, all of them; `mask`, (n, S), true at real ones.
     """
@@ -113,8 +113,8 @@ class Layer(ABC):
 
     - `fresh`: the output is a linear map, with weights of its own, of what the layer has computed.
       Then it is independent of its input given the input's covariance, and may be added to it.
-    - `reads_gaussian`: kernels are right for Gaussian tokens only, as linear maps put them out: an
-      activation, a layer norm.
+    - `reads_gaussian`: the kernels are right only for Gaussian tokens, which linear maps produce.
+      An activation and a layer norm are such layers.
     - `odd`: the output changes its sign with the input, so that a branch which ends with it may
       still be added.
     - `mixes`: tokens see other tokens.
@@ -156,7 +156,7 @@ class Layer(ABC):
         return {"": self.through(untrained(z), at).ntk}  # type: ignore[union-attr]
 
     def each(self, made: Callable[["Layer", tuple], "Layer"], path: tuple) -> "Layer":
-        """Return the layer with `made(part, path)` in place of each part that is made of no others.
+        """Return the layer with `made(part, path)` in place of each part that has no parts itself.
 
         A path is that of the part's module, in attribute names and numbers.
         """

@@ -40,7 +40,7 @@ class Serial(TokenLayer, Description):
             )
 
     def _misplaced(self, gaussian: bool) -> Layer | None:
-        """Return the first layer that reads Gaussian tokens where there are others, or None."""
+        """Return the first layer that needs Gaussian tokens but does not get them, or None."""
         for layer in self.layers:
             if layer.reads_gaussian and not gaussian:
                 return layer
@@ -49,7 +49,7 @@ class Serial(TokenLayer, Description):
 
     @property
     def fresh(self) -> bool:  # type: ignore[override]
-        """Whether the last layer is that is not `odd`."""
+        """Whether the last layer that is not `odd` is fresh."""
         return next((layer.fresh for layer in reversed(self.layers) if not layer.odd), False)
 
     def between(self) -> "Serial":
@@ -58,7 +58,7 @@ class Serial(TokenLayer, Description):
 
     @property
     def reads_gaussian(self) -> bool:  # type: ignore[override]
-        """Whether a layer does, before which there is no linear map."""
+        """Whether a layer without a linear map before it does."""
         return self._misplaced(False) is not None
 
     @property
@@ -68,7 +68,7 @@ class Serial(TokenLayer, Description):
 
     @property
     def draws(self) -> int:  # type: ignore[override]
-        """The number of all layers together."""
+        """The total over all layers."""
         return sum(layer.draws for layer in self.layers)
 
     def gaussian(self, before):
@@ -84,7 +84,7 @@ class Serial(TokenLayer, Description):
         return z
 
     def through(self, z, at):
-        """Return the wanted tokens; after the last layer that mixes no others are looked at."""
+        """Return the wanted tokens; after the last layer that mixes, the others are dropped."""
         through = lambda layer, z, at: layer.through(z, at)
         return self.walk(z, at, through, lambda layer, z, at: layer.carry(z, at), taken)
 
@@ -124,8 +124,8 @@ def serial(*layers: Layer) -> Serial:
 
     With `Embed` first and `Readout` last it is a whole network, and has `kernel` and `module`.
 
-    **Raises:** `ValueError` for what is no layer; where a layer that reads Gaussian tokens comes
-    after one that does not put them out; for an `Embed` or `Readout` in between.
+    **Raises:** `ValueError` for anything but a layer; where a layer that needs Gaussian tokens
+    comes after one that does not produce them; for an `Embed` or `Readout` in between.
     """
     return Serial(layers)
 
@@ -217,11 +217,11 @@ class Parallel(TokenLayer):
 
     @property
     def draws(self) -> int:  # type: ignore[override]
-        """The number of all branches together."""
+        """The total over all branches."""
         return sum(branch.draws for branch in self.branches)
 
     def gaussian(self, before):
-        """Return whether all branches put out Gaussian tokens."""
+        """Return whether all branches produce Gaussian tokens."""
         return all(branch.gaussian(before) for branch in self.branches)
 
     def carry(self, z, at):

@@ -93,8 +93,8 @@ class EncoderDecoder:
 
         **Returns:** `Kernel`, as from the `kernel` of a `Serial`.
 
-        **Raises:** `ValueError` for what are no pairs, or not as many sources as targets, and as
-        the `kernel` of a `Serial` does.
+        **Raises:** `ValueError` for anything but pairs, for unequal numbers of sources and targets,
+        and as the `kernel` of a `Serial` does.
         """
         (s1, t1), (s2, t2) = _pair("x1", x1), _pair("x2", x2)
         (m1, n1), (m2, n2) = _pair("mask1", mask1), _pair("mask2", mask2)
@@ -136,7 +136,7 @@ class EncoderDecoder:
 
 
 def encoder_decoder(encoder: Serial, decoder: Serial) -> EncoderDecoder:
-    """Return a network in which a decoder's tokens attend to those that an encoder puts out.
+    """Return a network in which a decoder's tokens attend to the output tokens of an encoder.
 
     The encoder is an `Embed` and layers, the decoder a whole network whose `CrossAttention` layers
     all see the same tokens. Weights of the two are independent.
@@ -158,7 +158,7 @@ class _Reading(Description):
 
     @property
     def draws(self) -> int:
-        """The number of both."""
+        """The total over both."""
         return self.encoder.draws + sum(layer.draws for layer in self.layers)
 
     def between(self) -> Serial:

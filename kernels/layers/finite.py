@@ -51,7 +51,7 @@ class Network(nnx.Module):
         return self.after(x, mask)[0]
 
     def after(self, x: Input, mask: Given | None, memory: Any = None) -> tuple[Array, Real]:
-        """Return what the last layer puts out, beside an encoder's tokens, and the tokens' mask."""
+        """Return the output of the last layer, given an encoder's tokens, and the tokens' mask."""
         first, *rest = self.layers
         z = first(x, mask)
         real = jnp.ones(len(z), bool) if mask is None else jnp.asarray(mask)
@@ -206,7 +206,7 @@ class GatedMLP(nnx.Module):
 
 
 class Norm(nnx.Module):
-    """Tokens of mean square 1, after their mean was taken off if `centred`."""
+    """Tokens of mean square 1; if `centred`, their mean is subtracted first."""
 
     def __init__(self, centred: bool):
         """Say which norm."""
@@ -259,7 +259,7 @@ class Attention(nnx.Module):
         return self.of.weights(scores, seen(self.mask, mask))
 
     def __call__(self, z: Tokens, mask: Real) -> Tokens:
-        """Return what the heads put out together."""
+        """Return the output of all heads together."""
         return self.mixed(self.weights(z, mask), z)
 
     def mixed(self, weights: Float[Array, "heads tokens sources"], z: Sources) -> Tokens:

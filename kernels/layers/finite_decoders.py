@@ -31,7 +31,7 @@ class CrossAttention(Attention):
     crosses = True
 
     def __call__(self, z: Tokens, mask: Real, memory: Any = None) -> Tokens:
-        """Return what the heads put out together; `memory` is tokens and their mask."""
+        """Return the output of all heads together; `memory` is tokens and their mask."""
         source, real = memory
         q = jnp.einsum("td,hde->hte", z, self.query.effective())
         k = jnp.einsum("td,hde->hte", source, self.key.effective())

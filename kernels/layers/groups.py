@@ -1,7 +1,7 @@
 """The NTK of groups of parameters: which share of each weight's summand is counted.
 
-An NTK is a sum over weights, and every layer carries it on linearly. So the NTK of some weights is
-what comes out if the summands of the others are left out where they arise.
+An NTK is a sum over weights, and every layer carries it on linearly. So the NTK of some of the
+weights is obtained by leaving out the summands of the others where they arise.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def name(path: tuple) -> str:
 def names(net: Layer, groups: bool | Callable[[tuple], str] | None) -> tuple[str, ...] | None:
     """Return the group of each weight, or None if no groups are wanted.
 
-    **Raises:** `ValueError` for what is neither True nor a function, or names no group.
+    **Raises:** `ValueError` for anything but True or a function, or if the function names no group.
     """
     if not groups:
         return None

@@ -1,9 +1,9 @@
 """Feature maps: vectors of inputs whose products are the estimates of a kernel.
 
 A draw of scores turns an input into the vector `F' a` of its weights `a` and its tokens `F`, and
-what is linear in the tokens acts on such vectors as it acts on kernels. An activation is no linear
-map: its dual is the mean over hidden units, and a sample of them is again a vector (random
-features, Rahimi and Recht, 2007). The NTK behind an activation is an elementwise product of two
+what is linear in the tokens acts on such vectors as it acts on kernels. An activation is not
+linear: its dual is the mean over hidden units, and a sample of them is again a vector (random
+features, Rahimi and Recht, 2007). The NTK after an activation is an elementwise product of two
 kernels, whose vectors would be of the product of both sizes, and is not made.
 """
 
@@ -50,7 +50,7 @@ Tokens = Factored | Mapped
 def through(layer: Any, z: Tokens, at: Setting) -> Tokens:
     """Return the wanted tokens after a layer, from all tokens before it.
 
-    **Raises:** `ValueError` for a layer behind which there are no vectors of use.
+    **Raises:** `ValueError` for a layer after which there are no useful vectors.
     """
     return carry(layer, taken(z, at), at)
 
@@ -84,7 +84,7 @@ def mapped(z: Tokens, at: Setting) -> Mapped:
 
 
 def joined(*parts: Any) -> Any:
-    """Return vectors one behind the other, of which the product is the sum; None if one is."""
+    """Return concatenated vectors, whose product is the sum of products; None if one is None."""
     return None if any(p is None for p in parts) else jnp.concatenate(parts, -1)
 
 
@@ -252,7 +252,7 @@ def _linear(activation: Any) -> bool:
 
 
 def _hidden(layer: Layer, activation: Any, z: Mapped, at: Setting, maps: int) -> list[Array]:
-    """Return what hidden units put out, divided by the root of their number, from weights N(0, 1).
+    """Return the outputs of hidden units with N(0, 1) weights, divided by the root of their number.
 
     The first of the `maps` goes through the activation. All inputs meet the same weights.
     """

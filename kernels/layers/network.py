@@ -29,7 +29,7 @@ from theorykit.kernels.result import Kernel
 
 
 class Description:
-    """What layers one after the other are, if `Embed` is the first and `Readout` the last."""
+    """A sequence of layers as a whole network, if `Embed` is the first and `Readout` the last."""
 
     layers: tuple[Layer, ...]
 
@@ -60,12 +60,13 @@ class Description:
         - `x1`, `x2`: (P, T) token ids where `Embed` has a vocabulary, (P, T, d) vectors, or
           (P, height, width, channels) images where the first layer is `Patches`.
         - `groups`: split the NTK by weights. True: by each of them, under the name that `group`
-          gives to the parameters of a module; or a function of their path, such as
-          ("layers", 1, "query"), which returns the name of a group. An attention's query, key,
-          value, output and positions are weights of their own, every other layer is one.
+          gives to the parameters of a module; or a function of their path, such as ("layers", 1,
+          "query"), which returns the name of a group. The query, key, value, output and positions
+          of an attention are separate weights; every other layer is one.
         - `draw`: "joint", the same draws for all inputs, or "pairwise", each pair as a set of its
-          own: for many inputs behind the first attention, where joint draws have as many normals
-          as there are tokens in all. Then Gram matrices are positive up to the Monte-Carlo error.
+          own: this suits many inputs after the first attention, where joint draws take as many
+          normals as there are tokens in all. Then Gram matrices are positive up to the Monte-Carlo
+          error.
         - the others: as for `kernels.InfiniteTransformer`.
 
         **Returns:** `Kernel` of (P1, P2) arrays, means over replicates with their standard errors;
@@ -74,7 +75,7 @@ class Description:
         JAX's default float for ids. Works under `jit`, `vmap` and `grad`, also in the parameters of
         the description, which is a pytree.
 
-        **Raises:** `ValueError` for a description that is no whole network, and as
+        **Raises:** `ValueError` for a description that is not a whole network, and as
         `InfiniteTransformer` does.
         """
         embed, _ = self.ends()
@@ -115,21 +116,20 @@ class Description:
         """Return vectors of inputs whose products are a kernel: `phi @ phi.T` is the Gram matrix.
 
         With linear maps, norms and one layer of attention it is, to rounding, the estimate that
-        `kernel` makes from the same key with as many draws and replicates. Behind an activation
-        it is an average over randomly drawn hidden units of what `kernel` has in closed form;
+        `kernel` makes from the same key with as many draws and replicates. After an activation it
+        is an average over randomly drawn hidden units of what `kernel` has in closed form;
         `kernels.from_features` gives the standard error, of draws and units together. A norm or a
-        second activation behind one makes that a nonlinear function, with a bias of order
-        1 / units.
+        second activation after one makes that a nonlinear function, with a bias of order 1 / units.
 
-        What is linear in the number of inputs is possible with them: `kernels.primal_ridge`.
+        They allow computations that are linear in the number of inputs, see `kernels.primal_ridge`.
 
         **Arguments:**
 
         - `x`: (P, T) token ids, or (P, T, d) vectors.
         - `key`, `draws`, `sampler`: as for `kernel`.
-        - `replicates`: independent estimates, whose vectors stand one behind the other.
+        - `replicates`: independent estimates, whose vectors are concatenated.
         - `units`: hidden units that are drawn for each activation; not needed without one.
-        - `get`: "nngp" or "ntk". The latter exists where no activation is but the identity.
+        - `get`: "nngp" or "ntk". The latter exists only where every activation is the identity.
         - `mask`: (P, T) booleans, true at real tokens.
         - `inputs`: how many inputs the set has, if `x` is a part of it. Draws come in blocks of a
           size that depends on it. Parts are padded to the same T.
@@ -137,10 +137,9 @@ class Description:
         **Returns:** (P, width), the width being `draws` times r for the NNGP of attention over
         tokens with r features (d and the positions), or `units`; in the dtype of `kernel`.
 
-        **Raises:** `ValueError` for a description behind which there are no such vectors: attention
-        that is drawn behind other layers than norms and positions, a nonlinear activation without
-        `units` or in the NTK, the NTK of positions in scores, the reading "tokens"; and as `kernel`
-        does.
+        **Raises:** `ValueError` for a description that has no such vectors: attention that is drawn
+        after layers other than norms and positions, a nonlinear activation without `units` or in
+        the NTK, the NTK of positions in scores, the reading "tokens"; and as `kernel` does.
         """
         embed, readout = self.ends()
         one_of("get", get, ("nngp", "ntk"))
@@ -189,15 +188,15 @@ class Description:
         **Arguments:**
 
         - `width`, `heads`, `head_size`: D, H and d_k; the head size is width / heads if not given.
-        - `parameterisation`: "ntk", "standard" or "mup", see `nets.Map`. It is of the weights;
-          scores divided by d_k, which go with muP, are `kernels.attention.Concentrated`.
+        - `parameterisation`: "ntk", "standard" or "mup", see `nets.Map`. It concerns the weights
+          only; the scores divided by d_k that go with muP are `kernels.attention.Concentrated`.
         - `dtype`: of the weights. `rngs`: `nnx.Rngs`, a seed or a key.
 
         **Returns:** an `nnx.Module`, a function of one input, (T,) or (T, d), and of its mask (T,),
-        if there is one, that puts out (outputs,), or (T, outputs) with the reading "tokens".
+        if there is one, that returns (outputs,), or (T, outputs) with the reading "tokens".
 
-        **Raises:** `ValueError` for a description that is no whole network, for sizes below 1,
-        another parameterisation, or what positions ask of heads.
+        **Raises:** `ValueError` for a description that is not a whole network, for sizes below 1,
+        another parameterisation, or heads that do not suit the positions.
         """
         from theorykit.kernels.layers import finite
         from theorykit.kernels.weights import source
@@ -220,7 +219,7 @@ class Description:
         `kernels.empirical(net.module(...), x, groups=net.group)` has the groups of
         `net.kernel(x, groups=True)`.
 
-        **Raises:** `ValueError` for a path that is none of a module of this description.
+        **Raises:** `ValueError` for a path that no module of this description has.
         """
         known = set(_groups.paths(self))  # type: ignore[arg-type]
         for end in range(len(path), 0, -1):
@@ -231,7 +230,7 @@ class Description:
     def ends(self) -> tuple[Embed, Readout]:
         """Return the first and the last layer.
 
-        **Raises:** `ValueError` for a description that is no whole network.
+        **Raises:** `ValueError` for a description that is not a whole network.
         """
         ends = (self.layers[0], self.layers[-1]) if self.layers else (None, None)
         if not isinstance(ends[0], Embed) or not isinstance(ends[1], Readout):
@@ -308,7 +307,7 @@ def _run(net: Any, inputs: Inputs, key: Any, plan: Plan, progress: bool | None, 
     net, readout = engine.typed(net, x.dtype), net.layers[-1]
     if traced:
         net, x, mask, key = varying((net, x, mask, key), net, x, mask, key)
-    each = replace(plan, replicates=1)  # their number must not compile anything anew
+    each = replace(plan, replicates=1)  # another number of them must not recompile anything
 
     def one(r, tick):
         return tick(_estimate(net, x, mask, key, r, n1, each, split))

@@ -1,7 +1,7 @@
 """Positions in the scores of attention, where only the offset of two tokens counts.
 
-The score of token a at token c is `turned product + shift(c - a)`. What kernels ask of either is a
-function of offsets: a turned product multiplies the covariance of two scores, and their tangent
+The score of token a at token c is `turned product + shift(c - a)`. Both enter kernels through
+functions of offsets: a turned product multiplies the covariance of two scores, and their tangent
 kernel, by a positive definite g((c - a) - (e - b)); a shift that is trained adds one to the latter.
 The derivation is in docs/mathematics.md.
 """
@@ -27,7 +27,7 @@ from theorykit.kernels.parameters import parameters
 class Offsets(ABC):
     """What the scores of tokens know of their offset. Those of T tokens are -(T - 1), ..., T - 1.
 
-    **Fields** (of the class): `trained`, whether `shifts` are weights: normals, one an offset.
+    **Fields** (of the class): `trained`, whether `shifts` are weights: normals, one per offset.
     """
 
     trained: bool = False
@@ -98,8 +98,8 @@ class RoPE(Offsets):
 class ALiBi(Offsets):
     """A head subtracts its slope times the distance of two tokens (Press et al., 2022).
 
-    Heads have the slopes in turn, so that there is a multiple of them in a finite network, and at
-    infinite width each slope has the same share of the heads.
+    Heads take the slopes in turn. So a finite network has a multiple of as many heads as there are
+    slopes, and at infinite width each slope has the same share of the heads.
 
     **Fields:** `slopes`, numbers; those of the paper for eight heads if not given.
     """
@@ -113,7 +113,7 @@ class ALiBi(Offsets):
         object.__setattr__(self, "slopes", slopes)
 
     def shifts(self, key, count, draws_each, tokens, dtype):
-        """Return those of draws that have the slopes in turn, from a random one on."""
+        """Return the shifts of draws that take the slopes in turn, from a random one on."""
         slopes, far = jnp.asarray(self.slopes, dtype), jnp.abs(jnp.arange(1 - tokens, tokens))
         start = jax.random.randint(key, (), 0, len(self.slopes))
 
@@ -165,7 +165,7 @@ class RelativeBias(Offsets):
 
 @dataclass(frozen=True)
 class Untrained(Offsets):
-    """Those of another, whose weights stay as they are."""
+    """The offsets of another, with weights that are not trained."""
 
     of: Offsets
 

@@ -270,8 +270,8 @@ class Pool(Layer):
 class Readout(TokenLayer):
     """`z w / sqrt(D)` at the last token, as the mean over tokens, or at all tokens.
 
-    **Fields:** `reading`, "last", "mean" or "tokens"; `outputs`, how many numbers a finite network
-    puts out: outputs are independent, and kernels are those of one.
+    **Fields:** `reading`, "last", "mean" or "tokens"; `outputs`, how many outputs a finite network
+    has; these are independent, and kernels are those of one.
     """
 
     reading: str = "last"

@@ -2,10 +2,9 @@
 
 `enclose` evaluates a function at a point, `prove` an inequality on a box, `identical` an identity
 of polynomials, `growth` a rate, `integral` and `wick` Gaussian expectations; each answer carries a
-proven error bound.
-Underneath, a `Program` is a function traced once, and a `Machine` runs it on arrays of balls, or of
-other numbers: a `Field` says what those are, and `RULES` has what each primitive does with them.
-`certify.steps` has what a proof for all values is made of.
+proven error bound. Underneath, a `Program` is a function traced once, and a `Machine` runs it on
+arrays of balls, or of other numbers: a `Field` says what those are, and `RULES` has what each
+primitive does with them. `certify.steps` has the parts that a proof for all values is made of.
 """
 
 from theorykit.certify._constants import exact

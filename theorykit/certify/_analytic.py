@@ -3,7 +3,7 @@
 Within a piece every choice of the program is made once, from the range of its numbers over the
 piece, and what is left is a straight list of operations (`Tape`), analytic beyond the piece's edges
 and quick to run. Where a range leaves a choice open the program itself is run on complex balls, and
-whoever integrates it bisects until they settle it.
+the integration bisects the piece until these settle it.
 """
 
 import operator
@@ -93,7 +93,8 @@ class Node(Number):
 
     **Fields:** `range`, over the piece; `moves`, whether it is a nonconstant analytic function of
     one input, which takes each value on a set of measure zero, so that it is never equal to a
-    constant as far as an integral can tell; `multiple`, an input and a factor if it is that.
+    constant as far as an integral can tell; `multiple`, an input and a factor if it is a multiple
+    of that input.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ def _equal(a: Any, b: Any) -> bool | None:
 
 
 def _moves(a: Any, b: Any) -> bool:
-    """Whether the two differ but on a set of measure zero."""
+    """Whether the two differ except on a set of measure zero."""
     node, other = (a, b) if isinstance(a, Node) else (b, a)
     return node.moves and not isinstance(other, Node)
 

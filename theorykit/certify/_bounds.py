@@ -1,9 +1,9 @@
 """Write a polynomial in what is given, so that its terms show its sign.
 
-What is given, x >= l, y >= x, h >= x, is a letter of its own, its slack, and takes the place of x.
-Where slacks add up to a number, as x - l and h - x do, the polynomial is made homogeneous in them:
-Bernstein's form on an interval or simplex. A sum of products of what is given, with coefficients
-that are not negative, is not negative (Handelman 1988).
+Each given inequality, such as x >= l, y >= x or h >= x, has a slack: a letter of its own, which
+takes the place of x. Where slacks add up to a number, as x - l and h - x do, the polynomial is made
+homogeneous in them: Bernstein's form on an interval or simplex. A sum of products of slacks, with
+coefficients that are not negative, is not negative (Handelman 1988).
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ def by_bounds(ring: Ring, p: Any, strict: bool = False) -> Reason | None:
 
 
 def sign_by_bounds(ring: Ring, p: Any) -> int:
-    """Return 1 if p > 0 everywhere, -1 if p < 0, 0 if neither is seen, and remember why."""
+    """Return 1 if p > 0 everywhere, -1 if p < 0, 0 if neither is found, and remember why."""
     known = signed(ring, p, strict=True)
     if known:
         return known
@@ -120,7 +120,7 @@ class _Slacks:
             self.given = [dataclasses.replace(g, now=_halved(ring, g.now, i, square)) for g in kept]
 
     def ends(self) -> None:
-        """Put l + t for a letter x >= l, and h - t for one that has an upper end only."""
+        """Replace a letter x >= l by l + t, and one that has only an upper end by h - t."""
         ring = self.ring
         for i in ring.used(self.now):
             own = [g for g in self.given if ring.used(g.now) == [i] and g.now.degrees()[i] == 1]
@@ -135,7 +135,7 @@ class _Slacks:
                 self._put(i, min(upper, key=lambda g: (end(g), not g.strict)))
 
     def chains(self) -> None:
-        """Put (t + r) / a for a letter x of which a x >= r is given, r a sum of positive terms."""
+        """Replace a letter x by (t + r) / a if a x >= r is given, r a sum of positive terms."""
         ring = self.ring
         for _ in range(len(self.given)):
             for g in self.given:

@@ -1,4 +1,4 @@
-"""Boxes and their pieces: exact ends a variable, which can be halved."""
+"""Boxes and their pieces: exact ends for each variable, which can be halved."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ Box = dict[str, tuple[Any, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A part of the box: exact ends a variable, and its share of the volume."""
+    """A part of the box: exact ends for each variable, and its share of the volume."""
 
     low: tuple[arb, ...]
     high: tuple[arb, ...]
     share: Fraction
 
-    # An end that is no float, a third say, is an exact number just outside of the box.
+    # An end that is not a float, such as a third, becomes an exact number just outside the box.
 
     def balls(self) -> list[arb]:
         return [a if a is b else a.union(b) for a, b in zip(self.low, self.high, strict=True)]
@@ -51,7 +51,7 @@ def fraction_of(x: arb) -> Fraction:
 
 
 def leaves_of(shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[Any]) -> list[np.ndarray]:
-    """Return the numbers as one array a variable."""
+    """Return the numbers as one array per variable."""
     made, start = [], 0
     for shape in shapes.values():
         array = np.empty(shape, dtype=object)
@@ -86,7 +86,7 @@ def _floats(array: np.ndarray, of: Callable[[arb], float] = float) -> Any:
 def read(
     box: Mapping[str, tuple[Any, Any]],
 ) -> tuple[Piece, list[tuple[arb, arb]], dict[str, tuple]]:
-    """Return the box as one piece, what of it is certainly inside, and the variables' shapes."""
+    """Return the box as one piece, the part certainly inside it, and the variables' shapes."""
     if not isinstance(box, Mapping) or not box:
         raise ValueError(
             f"a box has one interval per variable, as in dict(x=(0, 1)), not {shown(box)}."

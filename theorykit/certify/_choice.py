@@ -147,7 +147,7 @@ def _is_finite(machine, eqn, x):
     def of(a):
         if a.is_finite():
             return True
-        # Exact infinity is no number; a ball without bounds may hold any.
+        # Exact infinity is not a number; a ball without bounds may hold any.
         return False if is_ball(a) and a in (arb.pos_inf(), arb.neg_inf()) else None
 
     return truths(machine, each(of, x))
@@ -181,7 +181,7 @@ def comparison(name: str, of: Callable[[Machine, Any, Any], bool | None], plain:
 
 
 def negated(answer: bool | None) -> bool | None:
-    """Return not, with a third value."""
+    """Return the negation, with a third value."""
     return None if answer is None else not answer
 
 

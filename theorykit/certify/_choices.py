@@ -21,7 +21,7 @@ def split_on_choice(ring: Ring, polynomials: Iterable[Any]) -> None:
 
 
 def _above(ring: Ring, a: Any, b: Any, pair: bool) -> Relation:
-    """Return what says that a >= b; of a pair, without the factors of which the sign is known.
+    """Return the relation a >= b; for a pair, without the factors whose sign is known.
 
     Where such a factor is zero, the two are equal, and either is the larger.
     """

@@ -10,11 +10,11 @@ from theorykit.certify._ring import NONNEGATIVE, POSITIVE, REAL, Ring, Split
 from theorykit.certify._signs import certain, factored, open_factors, signed
 
 FEW = 8
-"""Entries that are compared with every effort to find the largest."""
+"""The most entries that are compared with every effort to find the largest."""
 
 
 def absolute(q: Quotient) -> Quotient:
-    """Return |q|: q or -q where the sign is known, else a letter a factor."""
+    """Return |q|: q or -q where the sign is known, else one letter per factor."""
     ring = q.ring
     q = q.cancelled()
     num = ring.reduced(q.num)
@@ -127,7 +127,7 @@ def less(a: Any, b: Any) -> bool:
 def at_most(a: Quotient, b: Quotient) -> bool:
     """Return whether a <= b everywhere, or b <= a everywhere.
 
-    **Raises:** `Split` where neither is so.
+    **Raises:** `Split` where neither holds.
     """
     ring = a.ring
     num = ring.reduced((b - a).cancelled().num)

@@ -1,4 +1,4 @@
-"""Exact constants inside JAX functions: a third, a tenth, pi, which no float is."""
+"""Exact constants inside JAX functions: a third, a tenth, pi, none of which is a float."""
 
 from fractions import Fraction
 from typing import Any

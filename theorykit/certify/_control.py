@@ -29,7 +29,7 @@ def _custom(machine, eqn, *xs):
     return call(machine, inner, *xs)
 
 
-# What is unknown may go in: a result raises only if it depends on it.
+# Unknown values may go in: a result raises only if it depends on them.
 TAKES_UNKNOWN.update(
     {"jit", "pjit", "closed_call", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 )
@@ -53,7 +53,7 @@ def _cond(machine, eqn, which, *xs):
 
 @rule("platform_index")
 def _platform_index(machine, eqn, *_):
-    """A branch a platform computes the same thing; the CPU's is as good as any."""
+    """Each platform has a branch, and all compute the same; the CPU's is as good as any."""
     platforms = eqn.params["platforms"]
     for i, names in enumerate(platforms):
         if names is None or "cpu" in (names if isinstance(names, tuple | list) else (names,)):

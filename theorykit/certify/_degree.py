@@ -19,7 +19,7 @@ from theorykit.certify._machine import NotCertifiable
 from theorykit.certify._ring import rational
 
 MOST_DEGREE, MOST_COMPARISONS = 1000, 10_000
-"""Larger polynomials, and more comparisons, as a loop up to n has, are given up."""
+"""The proof is given up for larger polynomials or more comparisons, as in a loop up to n."""
 
 INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 
@@ -174,7 +174,7 @@ def growth(f: Callable[[Any], Any]) -> Growth:
     """Return how a function of one number grows, exactly.
 
     **Arguments:** `f`: called with n itself; it may add, multiply, divide, raise to whole powers
-    and compare, with integers, fractions and floats, which are the numbers that they are.
+    and compare, with integers, fractions and floats, which stand for their exact values.
 
     **Raises:** `NotCertifiable` if it does anything else with n, or is zero for large n.
     """

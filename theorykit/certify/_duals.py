@@ -180,7 +180,8 @@ def absolute(x: Any) -> Any:
 def _weight(q: Quotient) -> Quotient:
     """Return a number in [0, 1]: 1 where q > 0, 0 where q < 0, any of them at a kink.
 
-    Where q is zero everywhere the slopes of what is compared may differ, and each kink is another.
+    Where q is zero everywhere, the slopes of the two numbers compared may still differ, and each
+    kink has a weight of its own.
     """
     ring, q = q.ring, q.cancelled()
     if q.is_zero():

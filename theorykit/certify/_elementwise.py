@@ -102,7 +102,7 @@ def set_of_ends(x: arb) -> tuple[arb, ...]:
 
 
 def partial(machine: Machine, eqn: Any, f: Callable[..., Any], *xs: Any, why: str) -> np.ndarray:
-    """Return a function that has no value everywhere; blame the equation where it may have none."""
+    """Return a function that is not defined everywhere; blame the equation where it may not be."""
 
     def guarded(*args):
         made = f(*args)

@@ -58,9 +58,9 @@ class Balls:
         return max((float_above(b.rad()) for b in self.array.flat), default=0.0)
 
     def contains(self, value: Any) -> bool:
-        """Whether every ball contains the exact number beside it.
+        """Whether every ball contains the exact number at the same place.
 
-        **Raises:** `ValueError` for what is no number, or of another shape.
+        **Raises:** `ValueError` for anything but numbers, or for another shape.
         """
         others = _objects_of(value)
         try:
@@ -96,7 +96,7 @@ class Balls:
         return f"Balls({text})"
 
     def __str__(self) -> str:
-        """Return it in a line: the ball, or how many and how wide."""
+        """Return one line: the ball, or how many balls and how wide they are."""
         if not self.shape or self.array.size == 1:
             return shown(self.array.item())
         size = " x ".join(map(str, self.shape))
@@ -106,7 +106,7 @@ class Balls:
 
 
 MOST = 40
-"""Balls that are shown one by one, at most."""
+"""The most balls that are shown one by one."""
 
 
 @picture.pieces.register
@@ -181,9 +181,9 @@ class Program:
 def enclose(f: Callable[..., Any], *args: Any, bits: int = 128) -> Any:
     """Evaluate a JAX function in ball arithmetic: what it returns lies within the balls.
 
-    The function is traced to its jaxpr, and that is run on balls; so it may be a gradient or a
-    Hessian. Numbers are real numbers: what a float32 or float64 would round is not modelled, and a
-    float argument or constant is taken as the exact number that it is (`exact("1/3")` is a third).
+    The function is traced to its jaxpr, which is then run on balls; so it may be a gradient or a
+    Hessian. Numbers are real numbers: rounding to float32 or float64 is not modelled, and a float
+    argument or constant is taken as its exact value (`exact("1/3")` is a third).
 
     **Arguments:** `f`: a function of arrays; `args`: numbers, arrays and trees of floats,
     integers, `Fraction`s, decimal strings, `arb`, `acb` or `Balls`; an integer counts as an
@@ -192,9 +192,9 @@ def enclose(f: Callable[..., Any], *args: Any, bits: int = 128) -> Any:
     **Returns:** what `f` returns, with `Balls` in place of real arrays; integers and truth values
     are numpy arrays, exact.
 
-    **Raises:** `NotCertifiable` if a comparison that matters cannot be decided, a primitive has
-    no rule, or nothing is known of a result, and where; `ValueError` for NaN, infinity, a random
-    key, too few bits, or what is no function.
+    **Raises:** `NotCertifiable` if a comparison that matters cannot be decided, a primitive has no
+    rule, or nothing is known of a result, and says where; `ValueError` for NaN, infinity, a random
+    key, too few bits, or anything but a function.
     """
     function("f", f, "a function of arrays")
     with precision(bits):
@@ -237,7 +237,7 @@ def arguments(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _found(leaf: Any) -> Any:
-    """Return what a function returned, if JAX takes it for an array."""
+    """Return what a function returned, if JAX accepts it as an array."""
     numbers = jax.Array | np.ndarray | np.generic | int | float | complex
     return instance("what the function returns", leaf, numbers, "arrays of numbers")
 

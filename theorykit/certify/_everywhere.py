@@ -55,7 +55,7 @@ class Letter:
 
 @dataclasses.dataclass(frozen=True)
 class Everywhere:
-    """What came of it. It is true if it is proved.
+    """The result of an attempt at a proof. It is true if the statement is proved.
 
     **Fields:** `proved`; `lines`, the proof: for each case its conditions, and for each entry its
     normal form, or why the right side is at least the left; `cases`, those that have a point;
@@ -87,7 +87,7 @@ class Case:
 
     @property
     def facts(self) -> tuple[Relation, ...]:
-        """What is given in it."""
+        """The relations that hold in this case."""
         return tuple(fact for split, k in self.path for fact in split.cases[k])
 
 
@@ -130,15 +130,15 @@ def identical(
 
     They are run on quotients of polynomials with rational coefficients, in the arguments and in
     exp, log, sqrt, sin, cos, |.|, max and others of them, so equality is for all values of the
-    arguments at once. What is not found to be the same may be so nevertheless, unless both sides
-    are polynomials.
+    arguments at once. Sides that are not found to be the same may still be so, unless both are
+    polynomials.
 
-    **Arguments:** `identity`: called with the arguments by name, returns (lhs, rhs); `shapes`: a
-    shape an argument, for all reals, or an array of `Letter`s and numbers; `totals`: letters whose
-    sum is positive; `work`, what it may cost; a fresh allowance if None.
+    **Arguments:** `identity`: called with the arguments by name, returns (lhs, rhs); `shapes`: for
+    each argument a shape, for all reals, or an array of `Letter`s and numbers; `totals`: letters
+    whose sum is positive; `work`, what it may cost; a fresh allowance if None.
 
     **Raises:** `NotCertifiable` if a side is not proved to have a value everywhere, or has no such
-    form; `ValueError` for what is no function, or no shape.
+    form; `ValueError` for anything but a function, or an invalid shape.
     """
     function("identity", identity, SIDES)
     leaves = as_leaves(shapes)
@@ -148,7 +148,7 @@ def identical(
 def as_leaves(shapes: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the arguments as arrays of letters and numbers.
 
-    **Raises:** `ValueError` for what are no shapes.
+    **Raises:** `ValueError` for invalid shapes.
     """
     instance("shapes", shapes, Mapping, "a shape for each argument, as in dict(x=(2, 3))")
     return {name: _array(name, given) for name, given in shapes.items()}
@@ -352,7 +352,7 @@ def _array(name: str, given: Any) -> np.ndarray:
 
 
 def letters(shape: tuple[int, ...], **known: Any) -> np.ndarray:
-    """Return an array of letters of which the same is known."""
+    """Return an array of letters about which the same is known."""
     made = np.empty(shape, dtype=object)
     for where in np.ndindex(shape):
         made[where] = Letter(**known)

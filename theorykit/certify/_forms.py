@@ -1,7 +1,7 @@
 """Reasons that look at a polynomial as a whole: two inequalities for absolute values, and minors.
 
-They are rules of pencil and paper: absolute values go by Cauchy's inequality or by that of the
-triangle, and a quadratic form by the characteristic polynomial of its matrix.
+They are the rules used on paper: Cauchy's inequality or the triangle inequality for absolute
+values, and the characteristic polynomial of its matrix for a quadratic form.
 """
 
 import itertools
@@ -149,7 +149,7 @@ def _size_by_entries(ring: Ring, z: Any, entries: Sequence[Any]) -> Any | None:
 
 
 def _absolute_sum(ring: Ring, p: Any) -> tuple[Any, list[Any], list[Any]] | None:
-    """Return R, the a_k and the z_k of R - sum_k a_k |z_k|, of two absolute values or more."""
+    """Return R, the a_k and the z_k of R - sum_k a_k |z_k|, with two or more absolute values."""
     letters = [i for i in ring.used(p) if ring.made.get(i, ("", None))[0] == "abs"]
     degrees = p.degrees()
     if len(letters) < 2 or any(degrees[i] > 1 for i in letters):
@@ -204,7 +204,7 @@ def _by_entries(
 
 
 def _inside(ring: Ring, q: Any) -> tuple[Any, Any] | None:
-    """Return |y| as a letter, and y, of a number that is an absolute value; None of another."""
+    """Return |y| as a letter, and y, if a number is an absolute value, and else None."""
     i = None if q.den else ring.only(q.num)
     if i is None or ring.made.get(i, ("", None))[0] != "abs":
         return None

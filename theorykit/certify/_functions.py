@@ -190,7 +190,7 @@ def sqrt(q: Quotient) -> Quotient:
 
 
 def length(numbers: Sequence[Quotient]) -> Quotient:
-    """Return the root of a sum of squares as one letter, which needs no proof that it is one."""
+    """Return the root of a sum of squares as one letter, without a proof that it is one."""
     square = total([q * q for q in numbers]).cancelled()
     ring = square.ring
     below = ring.product(square.den)

@@ -1,11 +1,11 @@
 """Functions of several wide numbers, kept together: softmax, logsumexp, x log x.
 
-Number by number, exp(x_i - m) / sum_j exp(x_j - m) forgets that numerator and denominator go
-together. So a wide number remembers which others it was made of; the quotient is then
-1 / sum_j exp(x_j - x_i), which rises in x_i and falls in the others, and has its ends in corners.
-What it was made of is told by the numbers themselves, not by the shape of the program: one object
-stands for one number. The functions take balls, and jets, of which each is taken apart: its value
-is the function of the values, which may be jets again.
+Number by number, exp(x_i - m) / sum_j exp(x_j - m) forgets that numerator and denominator vary
+together. So a wide number remembers which others it was made of; the quotient is then 1 / sum_j
+exp(x_j - x_i), which rises in x_i and falls in the others, and has its ends in corners. What it was
+made of is read off the numbers themselves, not from the shape of the program: one object stands for
+one number. The functions take balls or jets. A jet is taken apart: its value is the function of the
+values, which may be jets again.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from theorykit.certify._numbers import ends, spanned
 
 MOST_REMEMBERED = 100_000
 MOST_TERMS = 64
-"""Numbers that are remembered in a run, and the terms of a sum that are looked at."""
+"""The most numbers that are remembered in a run, and the most terms of a sum."""
 
 
 def remember(machine: Machine, number: Any, kind: str, parts: tuple[Any, ...]) -> None:
@@ -81,7 +81,7 @@ def _narrowed(number: Any, better: Any) -> Any:
 
 
 def _terms(machine: Machine, total: Any) -> list[Any] | None:
-    """Return the numbers that a sum is of, sums in it included; None if it is none."""
+    """Return the terms of a sum, those of sums in it included; None if it is not a sum."""
     front, made = [total], []
     while front:
         number = front.pop()
@@ -111,7 +111,7 @@ def _exponents(machine: Machine, total: Any) -> list[Any] | None:
 
 
 def _unshifted(machine: Machine, numbers: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Return numbers without what is taken away from each of them, and that; else as they are."""
+    """Return numbers without what is subtracted from all of them, and that; else as they are."""
     pairs = [made_of(machine, x, "sub") for x in numbers]
     first = pairs[0]
     if first is None or any(p is None or p[1] is not first[1] for p in pairs):
@@ -162,7 +162,7 @@ def _smooth_maximum(xs: Sequence[Any]) -> Any:
 
 
 def others_of(x: Any, numbers: Sequence[Any]) -> list[Any] | None:
-    """Return the numbers but for one that is x; None if none is."""
+    """Return the numbers except one that is x; None if none is."""
     for k, y in enumerate(numbers):
         if y is x:
             return [*numbers[:k], *numbers[k + 1 :]]
@@ -170,7 +170,7 @@ def others_of(x: Any, numbers: Sequence[Any]) -> list[Any] | None:
 
 
 def _shares(numbers: Sequence[Any]) -> list[Any]:
-    """Return the values of softmax of jets: of the kind that the values of these are of."""
+    """Return the values of softmax of jets: of the same kind as their values."""
     values = _values(numbers)
     return [_share(x, [*values[:k], *values[k + 1 :]]) for k, x in enumerate(values)]
 
@@ -301,7 +301,7 @@ def _entropy(machine: Machine, a: Any, b: Any) -> Any:
 
 
 def x_log_x(x: Any, logarithm: Any) -> Any:
-    """Return x log x of a number above zero, None of another."""
+    """Return x log x of a number above zero, None for any other."""
     if isinstance(x, Jet):
         value = x_log_x(x.value, logarithm.value)
         return None if value is None else Jet(value, scaled(x.slopes, logarithm.value + 1))

@@ -44,15 +44,15 @@ def integral(
 
     **Arguments:** `f`: a JAX function of one scalar or of two. `covariance`: the variance of u, or
     the rows ((k11, k12), (k12, k22)) for (u, v), positive semidefinite: floats, fractions, decimal
-    strings or balls. `breaks`: the values of u and of v at which `f` may have a kink or jump;
-    others slow it down, but it stays right. `growth`: (c, p) states that
-    |f(x)| <= c (1 + |x|)^p for every x, where |x| is the norm of (u, v); it is derived where it is
-    not given. `bits`: the error aimed at is 2^-bits.
+    strings or balls. `breaks`: the values of u and of v at which `f` may have a kink or jump. Kinks
+    and jumps elsewhere slow the integration down, but the result stays right. `growth`: (c, p)
+    states that |f(x)| <= c (1 + |x|)^p for every x, where |x| is the norm of (u, v); it is derived
+    where it is not given. `bits`: the error aimed at is 2^-bits.
 
     **Returns:** `Balls`, one ball, which contains the expectation.
 
     **Raises:** `NotCertifiable` if a primitive has no rule, the growth cannot be derived or the
-    integral does not converge; `ValueError` for a covariance that is none, or nonzero breaks in the
+    integral does not converge; `ValueError` for an invalid covariance, or nonzero breaks in the
     plane.
     """
     with precision(bits), ctx.workprec(bits + GUARD):

@@ -1,8 +1,8 @@
 """Numbers that carry their derivatives: a ball, and a ball for each partial derivative.
 
 Derivatives are taken here, number by number, and not by JAX: `stop_gradient` and custom rules may
-say something else than the derivative, and a mean value theorem needs the derivative itself. Where
-a function may jump, the slope is given up (None) while the value stays.
+give something other than the derivative, and a mean value theorem needs the derivative itself.
+Where a function may jump, the slope is given up (None) while the value stays.
 
 A jet may be made of jets: its slopes then carry slopes of their own, which are second derivatives,
 and so on. At a kink the slopes are enclosed, but may jump, so that theirs are given up.

@@ -1,9 +1,9 @@
 """Layer norm and RMS norm of wide numbers, kept together.
 
 x_i / sqrt(mean_j x_j^2 + eps) rises in x_i, and falls in the other x_j^2 where x_i > 0, so that its
-ends lie in corners. In layer norm the x_i are deviations from a mean: these add up to zero, so
-that the squares of the others are at least x_i^2 / (n - 1) in sum, and the value is at most
-sqrt(n - 1). The mean and the variance are told by what they were made of, as in `_fused`.
+ends lie in corners. In layer norm the x_i are deviations from a mean: these add up to zero, so that
+the squares of the others are at least x_i^2 / (n - 1) in sum, and the value is at most sqrt(n - 1).
+The mean and the variance are recognised by what they were made of, as in `_fused`.
 """
 
 import functools

@@ -223,7 +223,7 @@ def _eigenvalues(a: Shaped[np.ndarray, "n n"]) -> Shaped[np.ndarray, " n"]:
     middle = arb_mat([[v.mid() for v in row] for row in S])
     try:
         found = [v.real for v in middle.eig(multiple=True)]
-    except (ValueError, ZeroDivisionError):  # clusters that are not told apart
+    except (ValueError, ZeroDivisionError):  # clusters that cannot be separated
         found = _by_vectors(middle)
     lows, highs = sorted(v.lower() for v in found), sorted(v.upper() for v in found)
     # Of overlapping balls, the k-th smallest lies between the k-th ends; and by Weyl's inequality

@@ -2,7 +2,7 @@
 
 On a convex set a continuous function is Lipschitz with the largest norm of its derivative, where
 that is enclosed in Clarke's sense: at a kink of |x| or max, by the hull of the slopes beside it.
-The derivative is taken number by number (`_jets`) and not by JAX, whose rules may say something
+The derivative is taken number by number (`_jets`) and not by JAX, whose rules may give something
 else at a kink or behind `stop_gradient`. A function that may jump in a piece has no slope there.
 """
 
@@ -53,9 +53,9 @@ def prove_lipschitz(
     **Returns:** a proof, whose `slack` is the constant less the largest norm enclosed; it is proved
     or undecided, never refuted: a large slope at a point is not enclosed as such.
 
-    **Raises:** `ValueError` for a box that is empty, reversed or not finite, for norms that are
-    none of 1, 2 and infinity, for a constant that is no number, and for variables that are none of
-    the box.
+    **Raises:** `ValueError` for a box that is empty, reversed or not finite, for norms other than
+    1, 2 and infinity, for a constant that is not a number, and for variables that the box does not
+    have.
     """
     function("f", f, "a function of the variables by name")
     function("progress", progress, "a function of the share done")
@@ -77,7 +77,7 @@ def prove_lipschitz(
 def moving_of(given: Any, names: Sequence[str]) -> Sequence[str]:
     """Return the names of what moves, all if None is given.
 
-    **Raises:** `ValueError` for what are no names.
+    **Raises:** `ValueError` for anything but names.
     """
     if given is None:
         return names
@@ -219,7 +219,7 @@ def lipschitz_everywhere(
 def _norm_sides(
     ring: Ring, matrix: np.ndarray, limit: Any, norms: tuple[Norm, Norm]
 ) -> tuple[list[Any], list[Any]]:
-    """Return what is at most what, so that a matrix has at most this norm between two norms."""
+    """Return the sides of inequalities that bound the norm of a matrix between two norms."""
     source, target = norms
     if source == 1:
         sizes = [_size(column, target) for column in matrix.T]
@@ -243,7 +243,7 @@ def _norm_sides(
 
 
 def _size(row: Sequence[Quotient], norm: Norm) -> tuple[Any, bool]:
-    """Return the norm of a vector, or its square, and whether it is that."""
+    """Return the norm of a vector, or its square, and whether it is the square."""
     if norm == 2:
         return total([x * x for x in row]), True
     parts = [compare.absolute(x) for x in row]

@@ -1,7 +1,7 @@
 """Run a jaxpr, the program that JAX makes of a function, on numbers that carry their error.
 
 Numbers live in numpy object arrays; integers and truth values in numpy arrays of their own dtype,
-exact. What a number is, the field says: a ball (`REALS`), or something else with the same methods
+exact. The field says what a number is: a ball (`REALS`), or something else with the same methods
 (`_growth.Bound`, a quotient of polynomials in `_quotients`). Each primitive has one rule; rules
 live in `_elementwise`, `_choice`, `_structure`, `_control` and `_linalg`.
 
@@ -60,7 +60,7 @@ class Field:
     root: Callable[[Any], Any] = lambda x: x.sqrt()
     """The square root of what is certainly positive."""
     wide: Callable[[Any], bool] | None = None
-    """Whether a number is a wide ball; None for numbers that are none."""
+    """Whether a number is a wide ball; None if the numbers are not balls."""
 
 
 REALS = Field(_numbers.constant, _numbers.less, _numbers.equal, wide=_numbers.is_wide)
@@ -183,7 +183,8 @@ class Machine:
     def doubt(self, eqn: Any, why: Any) -> NotCertifiable:
         """Return the error of an equation: what it is, its shape, its place, and why."""
         name = eqn.primitive.name
-        # What JAX's own functions do has no place of its own: the call that led there has.
+        # Equations inside JAX's own functions have no place of their own; the call that led there
+        # has.
         place = next(filter(None, map(place_of, (eqn, *reversed(self.calls)))), "")
         shapes = ", ".join(_shown(v.aval) for v in eqn.invars) or "nothing"
         where = f" at {place}" if place else ""

@@ -36,7 +36,7 @@ MOST_UNKNOWNS = 6
 
 
 def entrywise(f: Callable[..., Any]) -> Rule:
-    """Return the rule of a function of an entry each."""
+    """Return the rule of a function that is applied entry by entry."""
     return lambda machine, eqn, *xs: each(f, *xs)
 
 
@@ -289,7 +289,7 @@ OWN: dict[str, Rule] = {
 """Rules of their own."""
 
 _WHOLE = {"abs", "sign", "max", "min", "clamp"}
-"""Those that take integers as well, by the rule of the reals."""
+"""Primitives that take integers as well, by the rule of the reals."""
 
 
 def _or_integers(name: str, own: Rule) -> Rule:

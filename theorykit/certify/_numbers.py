@@ -31,7 +31,7 @@ def as_bits(bits: Any) -> int:
 
 
 def precision(bits: int) -> contextlib.AbstractContextManager[None]:
-    """Compute at this precision; flint's is one a process, so one thread at a time.
+    """Compute at this precision; flint has one per process, so one thread at a time.
 
     **Raises:** `ValueError` for bits that are not an integer from 16 to 2^20.
     """
@@ -46,9 +46,9 @@ def _precision(bits: int) -> Iterator[None]:
 
 
 def ball(value: Any) -> Any:
-    """Return the ball of an exact number (a float is the number that it is), at this precision.
+    """Return the ball of an exact number (a float is taken as its exact value), at this precision.
 
-    **Raises:** `ValueError` for NaN, infinity, or text that is no number.
+    **Raises:** `ValueError` for NaN, infinity, or text that is not a number.
     """
     if isinstance(value, arb | acb):
         return type(value)(value)  # a copy, since one object stands for one number
@@ -129,8 +129,8 @@ FARTHEST = 4096
 def spanned(low: arb, high: arb) -> arb:
     """Return a ball of the numbers between two, which keeps one of these ends.
 
-    A radius has thirty bits, so that one end only can be met: a lower one that would be taken below
-    zero otherwise, else the one that is the shorter number, such as a bound of 1.
+    A radius has thirty bits, so only one end can be met exactly: a lower end that would otherwise
+    fall below zero, or else the end that is the shorter number, such as a bound of 1.
     """
     low, high = low.lower(), high.upper()
     if not (low.is_finite() and high > low and high.is_finite()):
@@ -172,7 +172,7 @@ def monotone(f: Callable[[arb], arb], x: arb) -> arb:
 
 
 def less(a: Any, b: Any) -> bool | None:
-    """Return whether a < b, or None where the balls do not tell."""
+    """Return whether a < b, or None where the balls do not decide it."""
     if a is b:
         return False if a == a or a.is_finite() else None  # one ball is one number, or NaN
     a, b = _real(a), _real(b)
@@ -182,7 +182,7 @@ def less(a: Any, b: Any) -> bool | None:
 
 
 def equal(a: Any, b: Any) -> bool | None:
-    """Return whether a = b, or None where the balls do not tell."""
+    """Return whether a = b, or None where the balls do not decide it."""
     if a is b:
         return True if a == a or a.is_finite() else None
     if isinstance(a, acb) or isinstance(b, acb):
@@ -238,7 +238,7 @@ def _outward(end: arb, way: float) -> float:
 def objects(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Return an object array of these numbers; a number alone fills the shape.
 
-    **Raises:** `ValueError` for a shape that is none, or that the numbers do not fill.
+    **Raises:** `ValueError` for an invalid shape, or one that the numbers do not fill.
     """
     try:
         return _laid_out(values, shape)

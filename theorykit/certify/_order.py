@@ -1,6 +1,6 @@
 """Prove lhs <= rhs at every point of a domain: signs, Pólya's multiplier, sums of squares.
 
-Each gap becomes polynomials in letters that must not be negative. A logarithm goes by the
+Each gap becomes polynomials in letters that must not be negative. A logarithm is handled by the
 exponential, which keeps the order; an eigenvalue by the quadratic form of its matrix; a maximum or
 absolute value by cases. With w = exp(x) a statement about softmax is one on the positive orthant.
 """
@@ -44,7 +44,7 @@ from theorykit.common.arguments import function
 
 MOST_MULTIPLIED = 4
 MOST_TERMS = 4000
-"""Pólya's multiplier: its largest power, and how many terms may come of it."""
+"""Pólya's multiplier: its largest power, and the most terms that may result."""
 
 MOST_FACTS = 8
 """Facts that are put into one semidefinite program."""
@@ -58,8 +58,8 @@ def ordered(
 ) -> Everywhere:
     """Return whether lhs <= rhs for all values of the arguments, entry by entry.
 
-    Arguments, and what is raised, are those of `identical`. What is not found to be true may be so
-    nevertheless.
+    Arguments, and what is raised, are those of `identical`. A statement that is not found to be
+    true may still be true.
     """
     function("inequality", inequality, SIDES)
     leaves = as_leaves(shapes)
@@ -252,7 +252,7 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
 
 
 def _last_factor(ring: Ring, p: Any) -> tuple[list[Reason], Any] | None:
-    """Return the one factor of which the sign is not known, and why the others are not negative.
+    """Return the one factor whose sign is not known, and why the others are not negative.
 
     None where there is no other factor, or more than one of an unknown sign.
     """

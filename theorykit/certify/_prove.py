@@ -21,7 +21,7 @@ from theorykit.common import picture
 from theorykit.common.arguments import function, shown
 
 BUDGET = 2000
-"""Pieces that are looked at, unless more are asked for."""
+"""The number of pieces that are examined by default."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +30,11 @@ class Proof:
 
     **Fields:** `status`, "proved", "refuted" or "undecided"; `boxes`, the pieces looked at;
     `slack`, a proven lower bound of rhs - lhs on the box, if proved; `point` of a refutation, exact
-    floats (fractions where it is none) by name, with `lhs` and `rhs` enclosed there; `left`, the
-    pieces that are undecided (a thousand of them at most), `within`, the smallest box that has them
-    all, and `share`, how much of the box's volume they hold; `why`, the last thing that could not
-    be certified, if any; `touching`, where both sides were found to be equal, as in "y = x".
+    floats (fractions where they are not floats) by name, with `lhs` and `rhs` enclosed there;
+    `left`, the pieces that are undecided (a thousand of them at most), `within`, the smallest box
+    that has them all, and `share`, how much of the box's volume they hold; `why`, the last thing
+    that could not be certified, if any; `touching`, where both sides were found to be equal, as in
+    "y = x".
     """
 
     status: str
@@ -97,11 +98,11 @@ def prove(
     it; other equalities are left undecided.
 
     **Arguments:** `inequality`: called with the box's variables by name, returns (lhs, rhs):
-    numbers, arrays or lists of arrays; `box`: (low, high) a variable, numbers or arrays of one
-    shape; `budget`: how many pieces to look at.
+    numbers, arrays or lists of arrays; `box`: (low, high) for each variable, numbers or arrays of
+    one shape; `budget`: how many pieces to examine.
 
-    **Raises:** `ValueError` for a box that is empty, reversed, or not finite, and for what is no
-    function or number of pieces.
+    **Raises:** `ValueError` for a box that is empty, reversed, or not finite, and for anything but
+    a function and a number of pieces.
     """
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
@@ -113,7 +114,7 @@ def prove(
 
 
 def check_budget(budget: Any) -> None:
-    """Raise a `ValueError` for what is no number of pieces."""
+    """Raise a `ValueError` for anything but a number of pieces."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         raise ValueError(f"budget is the number of pieces to try, at least 1, not {shown(budget)}.")
 
@@ -179,7 +180,7 @@ class _Search:
         return touches.look(piece, entries[:MOST_ENTRIES]) and touches.prove(piece, entries)
 
     def over(self, piece: Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
-        """Return enclosures of rhs - lhs over a piece, an entry each, and their slopes."""
+        """Return enclosures of rhs - lhs over a piece, one per entry, and their slopes."""
         balls = piece.balls()
         n = len(balls)
         unit = lambda i: tuple(arb(int(i == j)) for j in range(n))
@@ -211,7 +212,7 @@ class _Search:
         return bounds, none
 
     def narrowed(self, piece: Piece, balls: list[arb], gaps: list[Jet]) -> list[arb]:
-        """Return the better of natural enclosure and mean value form, an entry each."""
+        """Return the better of natural enclosure and mean value form, for each entry."""
         middle = piece.middle()
         try:
             centre = self.gap_at(middle)
@@ -229,7 +230,7 @@ class _Search:
         return made
 
     def gap_at(self, point: list[arb]) -> list[arb]:
-        """Return rhs - lhs at a point, an entry each."""
+        """Return rhs - lhs at a point, entry by entry."""
         left, right = self.sides.run(Machine(), self.leaves(point))
         return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
 
@@ -249,7 +250,7 @@ class _Search:
         return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
 
     def divided(self, piece: Piece, slopes: list[tuple[arb, ...] | None]) -> list[Piece]:
-        """Return what is to be looked at in place of a piece."""
+        """Return the pieces to examine in place of a piece."""
         wide = [i for i, (a, b) in enumerate(zip(piece.low, piece.high, strict=True)) if a is not b]
         if not wide:
             return []
@@ -267,14 +268,14 @@ class _Search:
         widths = {i: piece.high[i] - piece.low[i] for i in wide}
         if usable:
             swing = lambda i: max(float(s[i].abs_upper()) for s in known) * float(widths[i])
-            # A variable of little effect is cut at last, but not never.
+            # A variable of little effect is cut late, but not never.
             best = max(wide, key=lambda i: swing(i) + 1e-3 * float(widths[i]))
         else:
             best = max(wide, key=lambda i: float(widths[i]))
         return piece.halves(best)
 
     def leaves(self, numbers: list[Any]) -> list[np.ndarray]:
-        """Return the numbers as one array a variable."""
+        """Return the numbers as one array per variable."""
         return leaves_of(self.shapes, numbers)
 
     def named(self, numbers: list[Any]) -> dict[str, np.ndarray]:

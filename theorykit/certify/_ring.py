@@ -1,8 +1,8 @@
 """The letters of one statement, polynomials in them, and what is known of their signs.
 
-A letter stands for an entry of an argument, or for one value of a function that is no quotient of
-polynomials: exp(x), sqrt(p), |p|, a maximum. So it is one function on the domain, in all cases of a
-proof; what is known of its sign belongs to the case at hand.
+A letter stands for an entry of an argument, or for one value of a function that is not a quotient
+of polynomials: exp(x), sqrt(p), |p|, a maximum. So it is one function on the domain, in all cases
+of a proof; what is known of its sign belongs to the case at hand.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 from theorykit.certify._machine import NotCertifiable
 
 LETTERS, MOST_LETTERS = 48, 200
-"""Letters beside those of the arguments: as many at first, and at most."""
+"""Letters besides those of the arguments: how many there are at first, and at most."""
 
 MOST_WORK = 500_000
 """What one attempt may cost, in steps of about a microsecond; counted and not timed, so that the
@@ -34,7 +34,7 @@ _LABEL = re.compile(r"\bx(\d+)\b")
 
 
 class Split(NotCertifiable):
-    """Raised where a sign decides and is not known.
+    """Raised where a sign is needed and is not known.
 
     **Fields:** `cases`, each of them relations that hold together; every point is in one of them.
     """
@@ -49,7 +49,7 @@ class Crowded(NotCertifiable):
 
 
 class Spent(NotCertifiable):
-    """Raised where a proof has cost what it may."""
+    """Raised where a proof has used up its allowance."""
 
 
 class Work:
@@ -71,7 +71,7 @@ class Work:
 def rational(value: Any) -> fmpq:
     """Return a constant as the exact rational that it is.
 
-    **Raises:** `NotCertifiable` for what is no rational number.
+    **Raises:** `NotCertifiable` for anything but a rational number.
     """
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return fmpq(int(value))
@@ -168,7 +168,7 @@ class Ring:
         return self.context.constant(rational(value))
 
     def times(self, a: Any, b: Any) -> Any:
-        """Return the product of two polynomials, squares of letters put in."""
+        """Return the product of two polynomials, with squares of letters substituted."""
         self.spend(20 + len(a) * len(b) // 8)
         return self.reduced(a * b)
 
@@ -220,7 +220,7 @@ class Ring:
         return [i for i, d in enumerate(p.degrees()) if d > 0]
 
     def only(self, p: Any) -> int | None:
-        """Return the letter that a polynomial is; None if it is none."""
+        """Return the letter that a polynomial equals; None if it is not a letter."""
         letters = self.used(p)
         return letters[0] if len(letters) == 1 and p == self.gens[letters[0]] else None
 

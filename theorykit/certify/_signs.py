@@ -1,8 +1,8 @@
 """Prove that a polynomial in letters is not negative, or positive, at every point.
 
-`certain` is what evaluation asks for at each division and root: the signs of terms and factors,
-facts, and squares that an exact factorisation finds. Each answer is a `Reason`, which can be
-checked by multiplying out.
+`certain` is what evaluation uses at each division and root: the signs of terms and factors, facts,
+and squares that an exact factorisation finds. Each answer is a `Reason`, which can be checked by
+multiplying out.
 """
 
 import dataclasses
@@ -93,7 +93,7 @@ def signed_factors(
 
 
 def signed(ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW) -> int:
-    """Return 1 if p >= 0 (p > 0) everywhere, -1 if that is so of -p, 0 if neither is seen."""
+    """Return 1 if p >= 0 (p > 0) everywhere, -1 if -p is, 0 if neither is found."""
     for quickly in (True, False):
         for sign in (1, -1):
             if certain(ring, sign * p, strict, deep, quickly):
@@ -118,7 +118,7 @@ def factored(ring: Ring, p: Any) -> tuple[fmpq, list[tuple[Any, int]]]:
 def certain(
     ring: Ring, p: Any, strict: bool = False, deep: int = SHALLOW, quickly: bool = False
 ) -> Reason | None:
-    """Return why p >= 0 (p > 0, if strict) at every point, None if that is not seen.
+    """Return why p >= 0 (p > 0, if strict) at every point, None if no reason is found.
 
     **Arguments:** `deep`: how many steps one may rest on another; `quickly`: terms and facts only.
     """
@@ -269,7 +269,7 @@ def by_root(
 
 
 def _by_facts(ring: Ring, p: Any, strict: bool, deep: int) -> Reason | None:
-    """Take away a fact times what is not negative, so that a negative term goes."""
+    """Subtract a fact times something not negative, so that a negative term cancels."""
     if len(p) > MOST_HELPED:
         return None
     mine = set(ring.used(p))

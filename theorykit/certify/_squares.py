@@ -23,7 +23,7 @@ MOST_BASIS = 120
 
 
 def as_squares(ring: Ring, p: Any) -> Squares | None:
-    """Return p as a sum of squares where each product of two monomials comes about in one way.
+    """Return p as a sum of squares where each product of two monomials arises in one way.
 
     Letters that are not negative stand for squares themselves. The Gram matrix is then determined,
     and its exact factorisation decides.
@@ -117,7 +117,7 @@ def _checked(ring: Ring, p: Any, squares: Sequence[tuple[Any, Any]]) -> Squares 
 class _Roots:
     """Polynomials in few letters, with a root in place of each that is not negative.
 
-    A letter of which there are even powers only stays as it is.
+    A letter that occurs in even powers only stays as it is.
     """
 
     def __init__(self, ring: Ring, letters: Sequence[int], about: Sequence[Any]):
@@ -141,7 +141,7 @@ class _Roots:
         return self.context.from_dict(dict(terms))
 
     def reduced(self, p: Any) -> Any:
-        """Return the same polynomial, squares of letters put in."""
+        """Return the same polynomial, with squares of letters substituted."""
         for k in sorted(self.relations, reverse=True):
             if p.degrees()[k] > 1:
                 made = self.context.from_dict({})
@@ -230,7 +230,7 @@ def _monomials(
 
 
 def _can_occur(basis: list[tuple[int, ...]], support: set[Any]) -> list[tuple[int, ...]]:
-    """Leave out what has a square that nothing else can cancel."""
+    """Leave out monomials whose square nothing else can cancel."""
     while True:
         sums: dict[Any, int] = {}
         if len(basis) > 400:
@@ -247,7 +247,7 @@ def _can_occur(basis: list[tuple[int, ...]], support: set[Any]) -> list[tuple[in
 def _classes(monomials: Sequence[tuple[int, ...]]) -> Any:
     """Return the class of a monomial: two of different classes have no product in the problem.
 
-    Turning the signs of some letters leaves all monomials of the problem as they are.
+    Changing the signs of some letters leaves all monomials of the problem as they are.
     """
     rows: list[int] = []
     for m in monomials:

@@ -351,7 +351,7 @@ def _as_matrices(x, batch, contracted, last):
 
 
 SMALL = 64
-"""Multiplications below which flint's matrices do not pay for being made."""
+"""Multiplications below which flint's matrices are not worth making."""
 
 
 def product(

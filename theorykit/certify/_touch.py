@@ -3,8 +3,8 @@
 An entry touches zero on a flat: variables that are `tied` are affine functions of those that are
 free. If rhs - lhs and its slopes along the tied variables are zero on the flat, and its second
 derivative along these is positive over a box, then by Taylor's theorem rhs - lhs is not negative on
-that box. What is zero is so by the normal form, for all values of the free variables; what is
-positive is so by enclosure. Where a flat may lie is guessed in floats.
+that box. That something is zero is proved by the normal form, for all values of the free variables;
+that something is positive, by enclosure. Where a flat may lie is guessed in floats.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ from theorykit.certify._quotients import Infinite, constant
 from theorykit.certify._ring import Ring, Split, Work
 
 MOST_MOVING = 8
-"""Variables that move, at most, where a flat is looked for."""
+"""The most variables that may move where a flat is looked for."""
 
 HIGHEST = 6
-"""The order of derivatives that is looked at along one variable, at most."""
+"""The highest order of derivatives that is examined along one variable."""
 
 MOST_STEPS = 60
 NEAR = 1e-6
@@ -41,8 +41,8 @@ FLAT = 1e-4
 class Flat:
     """Points at which an entry of both sides is equal: tied = offset + slopes @ free.
 
-    **Fields:** `entry`; `pinned`, what variables that do not move are; `free` and `tied`, places of
-    the others; `offset`, a number for each that is tied; `slopes`, as many rows.
+    **Fields:** `entry`; `pinned`, the values of variables that do not move; `free` and `tied`,
+    places of the others; `offset`, a number for each that is tied; `slopes`, as many rows.
     """
 
     entry: int
@@ -76,7 +76,7 @@ class Flat:
         return more and all((at[i] == there).all() for i, there in pairs)
 
     def said(self, names: Sequence[str]) -> str:
-        """Return it in words: "x = 1/2", "y = x"."""
+        """Return the flat in words: "x = 1/2", "y = x"."""
         parts = [f"{names[i]} = {c}" for i, c in self.pinned]
         for j, c, row in zip(self.tied, self.offset, self.slopes, strict=True):
             of = [_times(a, names[k]) for k, a in zip(self.free, row, strict=True) if a]
@@ -144,7 +144,7 @@ class Touches:
         return _is_convex(gap, len(flat.tied))
 
     def gaps(self, balls: Sequence[arb], moving: Sequence[int], order: int) -> list[Any]:
-        """Return rhs - lhs with its derivatives along some variables, an entry each.
+        """Return rhs - lhs with its derivatives along some variables, entry by entry.
 
         **Raises:** `NotCertifiable` where it cannot be enclosed.
         """

@@ -1,8 +1,8 @@
 """Exact means of polynomials in random numbers: Gaussian, or uniform on finitely many values.
 
-By Wick's theorem (Isserlis) the mean of a product of centred Gaussians is a sum over pairings. Of
-independent ones the pairings of different ones vanish, and n of the same, of variance v, pair in
-(n - 1)(n - 3)...1 ways: E[x^n] = (n - 1)!! v^(n/2) for even n, and 0 for odd n.
+By Wick's theorem (Isserlis) the mean of a product of centred Gaussians is a sum over pairings. For
+independent Gaussians, pairings of different ones vanish, and n copies of one, of variance v, pair
+in (n - 1)(n - 3)...1 ways: E[x^n] = (n - 1)!! v^(n/2) for even n, and 0 for odd n.
 """
 
 import itertools
@@ -24,10 +24,10 @@ from theorykit.certify._ring import MOST_WORK, REAL, Ring, Split, Work, rational
 from theorykit.common.arguments import function, instance
 
 LETTERS = 8
-"""Letters for roots of constants, which a polynomial may have on its way."""
+"""Letters for roots of constants, which may occur on the way to a polynomial."""
 
 MOST_VALUES = 4096
-"""Combinations of finitely many values that are gone through."""
+"""The most combinations of finitely many values that are enumerated."""
 
 
 def wick(
@@ -41,13 +41,14 @@ def wick(
     Correlated Gaussians are a linear map of independent ones, to be written within `f`.
 
     **Arguments:** `f`: a JAX function of the arrays by name, whose entries are polynomials of the
-    Gaussian ones with rational coefficients; a float is the rational that it is. `variances`: an
-    array of a variance an entry, for each array of independent centred Gaussians. `values`: what
-    an array may be, all alike in probability, for each of the others. `work`, what it may cost.
+    Gaussian ones with rational coefficients; a float is the rational that it is. `variances`: for
+    each array of independent centred Gaussians, an array with one variance per entry. `values`: for
+    each of the other arrays, the values that it may have, all equally likely. `work`, what it may
+    cost.
 
     **Returns:** fractions, of the shape of what `f` returns.
 
-    **Raises:** `NotCertifiable` if an entry is no such polynomial, or has too many terms;
+    **Raises:** `NotCertifiable` if an entry is not such a polynomial, or has too many terms;
     `ValueError` for a negative variance, or arrays without a value.
     """
     function("f", f, "a function of the random arrays")

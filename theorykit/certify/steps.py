@@ -1,4 +1,4 @@
-"""The steps of a proof for all values, for whoever follows one, as `theorykit.export` does.
+"""The steps of a proof for all values, for code that follows one, as `theorykit.export` does.
 
 `over_cases` proves each case by `same` or `below`, in the letters of a `Ring`. `exp`, `absolute`
 and the other functions make values in these letters, and a `Reason` says why a polynomial is not

@@ -22,7 +22,7 @@ FARTHEST = 40.0
 
 
 def attack(sides: Sides, starts: Sequence[Case], steps: int, floor: float) -> list[Case]:
-    """Return the worst latent that each start came by.
+    """Return the worst latent that each start passed through.
 
     **Arguments:** `starts`: latents; arguments without a gradient stay as they are. `floor`: what
     counts as rounding of either side.

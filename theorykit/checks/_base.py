@@ -21,11 +21,12 @@ T = TypeVar("T")
 class Trial:
     """One test of one check: its randomness, what it has compiled, and where progress goes.
 
-    **Fields:** `key`, the only source of randomness; `is_control`, whether a refutation is all
-    that is asked (nothing is then shrunk or maximised further); `memory`, kept between a check
-    and its control, so that what they share is compiled once; `progress`, called with the share
-    done and, for a check that counts, how many; `seed` of the run, for what several claims share;
-    `unheard` opens a scope in which the claim's functions, all called before, are not noted again.
+    **Fields:** `key`, the only source of randomness; `is_control`, whether only a refutation is
+    wanted (nothing is then shrunk or maximised further); `memory`, kept between a check and its
+    control, so that what they share is compiled once; `progress`, called with the share done and,
+    for a check that counts, how many are done; `seed`, that of the run, for what several claims
+    share; `unheard` opens a scope in which the claim's functions, all called before, are not noted
+    again.
     """
 
     key: jax.Array
@@ -40,7 +41,7 @@ class Trial:
         return generator(self.key, *path)
 
     def remember(self, what: Hashable, make: Callable[[], T]) -> T:
-        """Return what was made for this before, or make it."""
+        """Return what was made for this key before, or make it."""
         if what not in self.memory:
             self.memory[what] = make()
         return self.memory[what]
@@ -62,10 +63,10 @@ class Check(Spelt, abc.ABC):
     evidence: ClassVar[Evidence]
 
     name: ClassVar[str] = ""
-    """What it is called in sentences; the class's own name, in lower case, unless it says."""
+    """What it is called in sentences; by default the name of the class, in lower case."""
 
     untraced: ClassVar[str] = ""
-    """The option that lets it run what JAX cannot trace, as it is written; "" if there is none."""
+    """The option, as it is written, that allows functions JAX cannot trace; "" if there is none."""
 
     functions: ClassVar[tuple[str, ...]] = ()
     """Fields that are functions, or None where that is the default."""
@@ -77,7 +78,7 @@ class Check(Spelt, abc.ABC):
     """Fields of which a check has exactly one: a control that names one drops the other."""
 
     def __post_init__(self) -> None:
-        """Refuse a control that is none, and a field of another kind than is needed."""
+        """Refuse an invalid control, and a field of the wrong kind."""
         if not isinstance(self.control, self.controls):
             raise ClaimError(
                 "a control is a dict of the fields that it replaces, as in control=dict(rhs=...), "
@@ -96,7 +97,7 @@ class Check(Spelt, abc.ABC):
         """Try the claim; called in a float64 scope."""
 
     def proof_alone(self, trial: Trial) -> Outcome | None:
-        """Run only what makes the evidence certified; None where the check has no such thing."""
+        """Run only the part that certifies the evidence; None where the check has no such part."""
         return None
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Any, Any]:
@@ -108,7 +109,7 @@ class Check(Spelt, abc.ABC):
         raise ValueError("only an identity or an inequality has two sides to enclose at a point.")
 
     def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
-        """Return what becomes of the control, None where there is none.
+        """Return the outcome of the control, None where there is none.
 
         **Arguments:** `found`: what the check itself found.
         """
@@ -163,7 +164,7 @@ class Check(Spelt, abc.ABC):
             raise ClaimError(f"in the control, {error}") from None
 
     def chosen(self) -> str:
-        """Return which of the alternatives is given.
+        """Return the name of the alternative that is given.
 
         **Raises:** `ValueError` unless it is exactly one.
         """

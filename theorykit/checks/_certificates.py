@@ -86,9 +86,9 @@ Say = Callable[[Case, int], Outcome]
 def certify_witness(say: Say, sides: Sides, point: Case, entry: int, excess: Excess) -> Outcome:
     """Return the refutation graded `certified` if its violation is certain at some precision.
 
-    It is said of this entry; of another where only that is certain. Where it is certain that there
-    is no violation, or none of a thousandth of what floats show, that was rounding, and the outcome
-    is `inconclusive`.
+    It is about this entry, or about another if only that one is certain. If it is certain that
+    there is no violation, or none of a thousandth of what floats show, the floats only showed
+    rounding, and the outcome is `inconclusive`.
     """
     outcome = say(point, entry)
     why, rounding = "", False
@@ -150,7 +150,7 @@ def certify_first(
     points: Sequence[Case],
     excess: Excess,
 ) -> Outcome:
-    """Return the refutation at the first point where it stands, else what is said of the first.
+    """Return the refutation at the first point where it stands, else the outcome at the first.
 
     **Arguments:** `worst`: evaluates a point again and returns the entry that is violated most,
     None if none is.
@@ -173,7 +173,7 @@ def certify_first(
 
 
 def fallen_control(say: Say, sides: Sides, point: Case, entry: int, excess: Excess) -> Outcome:
-    """Return a control's refutation, enclosed where the sides are so near that floats may lie."""
+    """Return a control's refutation, enclosed where the sides are too near to trust floats."""
     outcome = say(point, entry)
     if _gap(outcome) > PLAIN:
         return outcome
@@ -186,7 +186,7 @@ def as_printed(point: Case) -> Case:
 
 
 def sentence(error: Exception) -> str:
-    """Return why a certificate or proof did not come about."""
+    """Return why there is no certificate or proof."""
     said = " ".join(str(error).split()) or "no message"
     return said if isinstance(error, NotCertifiable | ClaimError) else explain(error)
 
@@ -279,9 +279,9 @@ class OnBox:
                     )
 
     def scope(self, over: Inputs) -> tuple[Scope, float | None]:
-        """Return how much of the domain the boxes cover, and which share of it if that is known.
+        """Return how much of the domain the boxes cover, and as what share of it if that is known.
 
-        Sizes count alike, and a box by its volume within an interval's domain.
+        Every size has the same weight, and a box counts by its volume within an interval's domain.
         """
         settings = self.settings(over)
         shares: list[float | None] = []
@@ -303,7 +303,7 @@ class OnBox:
         )
 
     def text(self, over: Inputs) -> str:
-        """Return where the proof is for."""
+        """Return where the proof holds."""
         parts = []
         for sizes in self.settings(over):
             ends = [f"{name} in {_product(*box)}" for name, box in self.box(over, sizes).items()]
@@ -371,8 +371,9 @@ def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
     """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
 
     **Arguments:** `where`: an interval for each argument (not needed where the domain is one),
-    values of the sizes (all if a size is not named); `budget`: pieces to look at, at each setting.
-    A domain that is made from a parameter, as `psd` is from a factor, is cut up in the parameter.
+    values of the sizes (all if a size is not named); `budget`: the number of pieces to examine at
+    each setting. A domain that is made from a parameter, as `psd` is from a factor, is cut up in
+    the parameter.
     """
     return OnBox(where, budget, bits)
 

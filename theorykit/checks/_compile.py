@@ -1,4 +1,4 @@
-"""Compile no more than pays off: a claim's functions run for a moment and compile for seconds."""
+"""Compile only what pays off: a claim's functions run for a moment and compile for seconds."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -29,9 +29,9 @@ def compile_for(
     """Return `jax.jit(function)` compiled for these arguments.
 
     **Arguments:** `repeats`: how many times the body of its loop runs, which the compiler's
-    estimate of the work does not know; `twice`: if given, the function is traced a second time,
-    and this is its name in the sentence for one that gives another program then; `look`: called
-    with the traced program.
+    estimate of the work does not know; `twice`: if given, the function is traced a second time, and
+    this is its name in the error message if the second program differs; `look`: called with the
+    traced program.
 
     **Raises:** `ClaimError` if it does.
     """
@@ -55,7 +55,7 @@ def compile_for(
 
 
 def unsteady(what: str, how: str) -> str:
-    """Return the sentence for a function that draws numbers which nobody else can draw again."""
+    """Return the sentence for a function that draws numbers which cannot be reproduced."""
     return (
         f"{what} is not a function of its arguments: {how}; draw random numbers from a fixed key, "
         "as in jax.random.normal(jax.random.key(0)), or make them an argument."

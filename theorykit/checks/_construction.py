@@ -12,7 +12,7 @@ from theorykit.common.arguments import flag, shown
 from theorykit.results import Evidence, Outcome, Resolution, Verdict, Witness, of_members
 
 LOOKED_AT = 100
-"""For so many cases a false neighbour is built, once it has fallen."""
+"""The number of cases for which a false neighbour is still built once it has fallen."""
 
 Property = Callable[[Any], Any]
 
@@ -26,10 +26,10 @@ class Construction(Check):
     - `build`: returns the object; takes a case if there are `cases`.
     - `has`: its property, a function to a truth value, or several with names: the first that
       fails is named.
-    - `cases`: what to build it for, from small to large; `complete`: whether these are all that
-      the statement has at the tested sizes, none of them drawn (the evidence is then
+    - `cases`: what to build it for, from small to large; `complete`: whether these are all the
+      cases of the statement at the tested sizes, none of them drawn (the evidence is then
       `exhaustive`). Without cases there is one object, and it is complete.
-    - `telling`: says of what is built whether it could tell the statement from a false one, as for
+    - `telling`: says whether a built object could tell the statement from a false one, as for
       `exhaustive`.
 
     Where every case was looked at, and `build` and `has` work with integers, fractions and text

@@ -42,7 +42,7 @@ class Normal:
 
 @dataclasses.dataclass(frozen=True)
 class Uniform:
-    """Independent draws from a few numbers, all alike in probability. Made by `uniform`."""
+    """Independent draws from a few equally likely numbers. Made by `uniform`."""
 
     values: tuple[Any, ...]
     shape: tuple[int, ...]
@@ -79,14 +79,14 @@ def normal(shape: Shape = "", variance: Any = 1) -> Normal:
     """Return the law of an array of independent Gaussians of mean 0.
 
     **Arguments:** `shape`, as of a domain, in numbers: `"4 6"`. `variance`: of each entry; a
-    fraction is exact, and a float is the number that it is.
+    fraction is exact, and a float is taken as its exact value.
     """
     at_least_0("variance", float(variance) if isinstance(variance, Fraction) else variance)
     return Normal(resolve(shape, {}), variance)
 
 
 def uniform(*values: Any, shape: Shape = "") -> Uniform:
-    """Return the law of an array of independent draws from these numbers, all alike in probability.
+    """Return the law of an array of independent draws from these numbers, all equally likely.
 
     **Arguments:** `values`: two or more numbers; one that is given twice is twice as likely.
     `shape`: as of `normal`.
@@ -118,7 +118,7 @@ class Drawn:
 def as_draws(given: Any) -> Mapping[str, Law] | None:
     """Return the draws of a claim.
 
-    **Raises:** `ClaimError` for what are none.
+    **Raises:** `ClaimError` for anything else.
     """
     named = isinstance(given, Mapping) and all(isinstance(law, Law) for law in given.values())
     if given is not None and not (named and given):
@@ -135,7 +135,7 @@ def proved_mean(
     draws: Mapping[str, Law] | None,
     excess: Callable[[np.ndarray], np.ndarray],
 ) -> Outcome:
-    """Return what was found by sampling, made certain by the exact mean where there is one.
+    """Return what sampling found, made certain by the exact mean where there is one.
 
     **Arguments:** `excess`: by how much such means violate the claim, exactly.
     """

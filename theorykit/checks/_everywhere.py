@@ -1,4 +1,4 @@
-"""Prove both sides equal, or in order, at every point of a domain: tried without being asked."""
+"""Prove both sides equal, or in order, at every point of a domain: tried by default."""
 
 import dataclasses
 import itertools
@@ -28,13 +28,13 @@ from theorykit.checks._sides import Sides
 from theorykit.results import Certificate, Evidence, Outcome, Scope
 
 MOST_MEMBERS = 64
-"""Combinations of choices and integers that are gone through one by one."""
+"""The most combinations of choices and integers that are tried one by one."""
 
 ASKED = 20
-"""How much more a proof may cost that the claim asks for."""
+"""How many times more a proof may cost if the claim asks for it."""
 
 MOST_LINES = 200
-"""Lines of a proof that are kept with it; the rest comes about again when it is repeated."""
+"""Lines of a proof that are kept with it; repeating the proof gives the rest."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,20 +57,20 @@ class Everywhere:
         self.settings(over)
 
     def text(self, over: Inputs) -> str:
-        """Return where the proof is for."""
+        """Return where the proof holds."""
         return where(over, self.settings(over))
 
 
 def everywhere(**sizes: Any) -> Everywhere:
     """Return the proof for all values of the arguments, at these sizes or all.
 
-    It is tried without being asked; asked for, it may be limited to some sizes.
+    It is tried by default; asking for it can limit it to some sizes.
     """
     return Everywhere(sizes)
 
 
 def where(over: Inputs, settings: list[dict[str, Any]]) -> str:
-    """Return what a proof is for, in words."""
+    """Return what a proof covers, in words."""
     parts = []
     free = [name for name, domain in over.arguments.items() if type(domain) is Reals]
     if free:

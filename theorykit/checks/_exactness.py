@@ -1,13 +1,13 @@
 """Tell whether a predicate works with integers, fractions and text only, so that nothing rounds.
 
 In two parts. Before it runs, all that it can reach is read: each function of the claim's package,
-with the constants, globals, closures, defaults and attributes that it loads. Of a class these are
-the methods whose names stand in code that is read; of one that is only asked for, in
-`isinstance(x, Kind)`, nothing. A float among them, a function that is not known to be exact, or a
-format that writes floats makes it inexact. While it runs, the operations that leave the integers
-for some operands only, division and powers, are replaced by ones that look at what they make. So
-`2**n` and the quotient of two fractions stay exact, and `len(s) / 2` is seen when it is a float.
-What cannot be told counts as inexact.
+with the constants, globals, closures, defaults and attributes that it loads. Of a class, only the
+methods whose names occur in that code are read; of a class that only occurs in `isinstance(x,
+Kind)`, nothing is. A float among them, a function that is not known to be exact, or a format that
+writes floats makes it inexact. While it runs, the operations that leave the integers for some
+operands only, division and powers, are replaced by ones that check their results. So `2**n` and the
+quotient of two fractions stay exact, and `len(s) / 2` is seen when it is a float. Anything that
+cannot be decided counts as inexact.
 """
 
 import builtins
@@ -74,7 +74,7 @@ _ASKED_FOR = {
     for kind in (int, str, bytes, list, dict, set, Fraction, io.StringIO, types.GeneratorType)
     for name in dir(kind)
 }
-_LIMIT = 100_000  # values that are looked at before a predicate is too large to read
+_LIMIT = 100_000  # values that are read before a predicate counts as too large
 
 
 class Rounds(Exception):
@@ -272,7 +272,7 @@ class _Reader:
         return isinstance(part, _METHODS) and not special and name not in self.names
 
     def named(self, names: Iterable[str]) -> Iterator[tuple[Any, str]]:
-        """Yield the methods that have these names."""
+        """Yield the methods with these names."""
         for name in names:
             self.names.add(name)
             yield from self.unnamed.pop(name, ())
@@ -393,7 +393,7 @@ def _at(code: types.CodeType) -> str:
 
 
 def _home(predicate: Any) -> str:
-    """Return the package that a predicate is of."""
+    """Return the package that a predicate belongs to."""
     while not isinstance(predicate, types.FunctionType):
         inner = getattr(predicate, "func", None) or getattr(predicate, "__func__", None)
         inner = inner or getattr(predicate, "__wrapped__", None)

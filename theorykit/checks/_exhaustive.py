@@ -24,7 +24,7 @@ from theorykit.results import (
 )
 
 LOOKED_AT = 1_000
-"""At so many members a false neighbour is looked at, once it has fallen."""
+"""The number of members at which a false neighbour is still evaluated once it has fallen."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,12 @@ class Exhaustive(Check):
 
     `telling`: says of a member whether it could tell the statement from a false one (a program that
     is not constant, a string that is not a palindrome): where too few can, the claim is
-    inconclusive. `whole`: whether the universe is all that the statement is about, so that a
+    inconclusive. `whole`: whether the universe is everything that the statement is about, so that a
     certificate covers all of it; else it covers the tested sizes.
 
     Where members are integers, fractions and text (or objects of the claim's package that are made
     of them), and the predicate works with nothing else, no float is involved and the evidence is
-    `certified`. Otherwise the outcome says in which line a float comes in.
+    `certified`. Otherwise the outcome names the line where a float comes in.
     """
 
     predicate: Callable[[Any], Any]
@@ -137,10 +137,10 @@ class Exhaustive(Check):
 def certified(
     found: Outcome, rounds: str, how: str, one: str = "case", scope: Scope = Scope.sizes
 ) -> Outcome:
-    """Return what was found by looking at all, graded `certified` if nothing in it rounds.
+    """Return what was found by checking all members, graded `certified` if nothing rounds.
 
-    **Arguments:** `rounds`: what does, "" if nothing; `how` it was checked, and at how many of
-    what.
+    **Arguments:** `rounds`: what rounds, "" if nothing does; `how` it was checked, and at how many
+    of what.
     """
     if rounds:
         return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
@@ -191,7 +191,7 @@ def _read_by(step: dis.Instruction) -> tuple[Any, ...]:
 
 
 def refuse_blind(functions: Mapping[str, Callable[..., Any] | None]) -> None:
-    """Raise a `ClaimError` for a function that never looks at what it is asked about."""
+    """Raise a `ClaimError` for a function that never reads its argument."""
     for name, function in functions.items():
         if function is not None and ignores_its_argument(function):
             raise ClaimError(
@@ -201,7 +201,7 @@ def refuse_blind(functions: Mapping[str, Callable[..., Any] | None]) -> None:
 
 
 def resolved(found: Outcome, fallen: Outcome) -> Resolution | None:
-    """Return the resolution of a check that counts, whose control counted where it falls."""
+    """Return the resolution of a check that counts, given where its control falls."""
     own, other = found.resolution, fallen.resolution
     if own is None or other is None:
         return own

@@ -30,13 +30,13 @@ from theorykit.results import (
 )
 
 ROUNDING, FLOOR = 1e-9, 1e-12
-"""Relative and absolute disagreement that is put down to float64, not to chance."""
+"""Relative and absolute disagreement that is attributed to float64, not to chance."""
 
 
 class Estimate(Measurement):
     """A mean with its interval.
 
-    **Fields:** `predicted`, the range that it should lie in, both ends alike for a value.
+    **Fields:** `predicted`, the range that it should lie in, with equal ends for a value.
     """
 
     kind = "estimate"
@@ -58,13 +58,13 @@ class Estimate(Measurement):
 class Expectation(Check):
     """`E[statistic(key)] = value` (or `<= at_most`, or `>= at_least`), by independent replicates.
 
-    One t-test a component, at the stated error probability shared over components (Bonferroni):
-    if the claim is true and a replicate is near Gaussian, a refutation happens with probability
-    at most `error`. Make each replicate a mean over many draws where the statistic has heavy
-    tails. Where an event happened in each replicate, or in none, its frequency has the exact
+    There is one t-test per component, at the stated error probability shared over components
+    (Bonferroni): if the claim is true and a replicate is near Gaussian, a refutation happens with
+    probability at most `error`. Make each replicate a mean over many draws where the statistic has
+    heavy tails. Where an event happened in each replicate, or in none, its frequency has the exact
     binomial bound; where all replicates are one other value, the claim is inconclusive. A claim
-    that is not refuted holds; how far it could be off is in the interval, and whether that says
-    anything is for the control to show.
+    that is not refuted holds; the interval shows how far it could be off, and the control shows
+    whether that says anything.
 
     **Arguments:**
 
@@ -72,7 +72,7 @@ class Expectation(Check):
       and vmapped if `vectorize`.
     - `draws`: the law of each argument of the statistic, as in `dict(x=normal("3"))`. The mean of a
       polynomial of them is also computed exactly, and is then the verdict.
-    - `each`: of so many draws a replicate is the mean.
+    - `each`: the number of draws that a replicate averages.
     - `value`, `at_most`, `at_least`: exactly one of them, broadcast against the statistic; a
       fraction is exact.
     - `replicates`: how many independent values; `batch`: how many at once.
@@ -113,7 +113,7 @@ class Expectation(Check):
             raise ClaimError("a replicate averages over each of its draws, but it has none.")
 
     def test(self, trial: Trial) -> Outcome:
-        """Draw the replicates and compare the component that is farthest off; then compute it."""
+        """Draw replicates, compare the component that is farthest off, then compute the mean."""
         found = self._sampled(trial)
         return found if trial.is_control else self._proved(found)
 

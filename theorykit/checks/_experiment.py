@@ -35,7 +35,7 @@ class OverSeeds(Check):
       returns an array with one number per seed. One with a parameter `seed` gets that of the run:
       its key is the claim's own, while claims that share networks know them by the seed. It is
       called outside the float64 scope of the other checks, so that networks train as they do
-      elsewhere. Its control trains nothing anew, if `measure` is the same.
+      elsewhere. Its control trains nothing again if `measure` is the same.
     - `at_most`, `at_least`: exactly one of them, or `between`, a pair.
     - `confidence`: of the interval.
     """
@@ -101,7 +101,7 @@ class OverSeeds(Check):
         return false
 
     def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
-        """Return what becomes of the control, an alternative included."""
+        """Return the outcome of the control, which may be an alternative."""
         measured = found.measured
         if isinstance(self.control, Alternative) and isinstance(measured, Estimate):
             return self.control.judged(measured.estimate, measured.interval, self._predicted())

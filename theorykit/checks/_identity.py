@@ -164,7 +164,7 @@ class Identity(Check):
     def _excess(
         self, left: Balls, right: Balls
     ) -> tuple[Float[np.ndarray, " entries"], Float[np.ndarray, " entries"]]:
-        """Return by how much the balls differ, tolerance taken off, at least and at most."""
+        """Return bounds on how much the balls differ, less the tolerance."""
         pairs = list(zip(left.array, right.array, strict=True))
         scale = lambda end: max(self.floor, *(end(abs(x)) for pair in pairs for x in pair))
         most, least = self.tol * scale(float_above), self.tol * scale(float_below)
@@ -179,7 +179,8 @@ class Identity(Check):
     ) -> tuple[Float[np.ndarray, " cases"], float, bool]:
         """Return each case's relative error, and the smallest change of a side that would show.
 
-        As a part of that side: infinite if a side is 0 in all cases. And whether any is finite.
+        The change is relative to that side, and infinite if the side is 0 in all cases. Also return
+        whether any is finite.
         """
         left, right = sides.evaluate(points)
         sides.refuse_nan(points, left, right)

@@ -38,7 +38,7 @@ from theorykit.results import (
 )
 
 MOST_NUMBERS = 400
-"""A tightest point of more numbers is not kept; a witness always is."""
+"""A tightest point of more numbers than this is not kept; a witness always is."""
 
 
 class LargestRatio(Measurement):
@@ -223,7 +223,7 @@ class Inequality(Check):
         with np.errstate(all="ignore"):
             size = np.abs(left) + np.abs(right)
             gap = np.where(size > 0, (left - right) / size, 0.0)
-            # What is within rounding of equal is no violation, however large the quotient.
+            # A difference within rounding is not a violation, however large the quotient.
             gap = np.where(left - right <= self.tol * size + self.floor, np.minimum(gap, 0), gap)
             gap = np.where(np.isinf(left) ^ np.isinf(right), np.sign(left - right), gap)
             # Where both overflow, or both are rounding, nothing was learned.

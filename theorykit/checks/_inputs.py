@@ -20,7 +20,7 @@ Case = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """The arguments of a claim's functions: a domain each, at every combination of the sizes."""
+    """The arguments of a claim's functions: one domain each, at every combination of the sizes."""
 
     arguments: Mapping[str, Domain]
     sizes: Mapping[str, tuple[Any, ...]]
@@ -31,8 +31,8 @@ class Inputs:
         """Return the domain cut down to where a premise of the statement is true.
 
         **Arguments:** `premise`: takes arguments and sizes by name, returns a truth value. Points
-        where it is false are not tried, and no witness lies there. It is looked at point by point
-        and not searched for: a domain whose map makes it true everywhere is tried more densely.
+        where it is false are not tried, and no witness lies there. It is evaluated point by point,
+        not searched for: a domain whose map makes it true everywhere is tried more densely.
         """
         callable_("premise", premise, "a function of the arguments that it names")
         return dataclasses.replace(self, premises=(*self.premises, premise))
@@ -108,7 +108,7 @@ class Inputs:
         return all(d.contains(parameters[name]) for name, d in self.arguments.items())
 
     def parameters(self) -> str:
-        """Return a sentence on arguments that a point gives by something else, "" if none is."""
+        """Return a sentence on arguments that a point states by a parameter, "" if none is."""
         made = [domain.made_from(name) for name, domain in self.arguments.items()]
         given = " and ".join(filter(None, made))
         said = [f"gives {given}"] if given else []
@@ -127,7 +127,7 @@ class Inputs:
 
 
 def _truth(found: Any, point: Mapping[str, Any]) -> bool:
-    """Return whether a premise is true in all entries, for which it has to say so."""
+    """Return whether a premise is true in all entries, each of which must be a truth value."""
     made = np.asarray(found)
     if made.dtype.kind not in "biuf" or (made.dtype.kind == "f" and np.isnan(made).any()):
         raise ValueError(

@@ -56,7 +56,7 @@ class Domain:
         return parameter
 
     def made_from(self, name: str) -> str:
-        """Return how the argument of this name is made from its parameter, "" if it is that."""
+        """Return how this argument is made from its parameter, "" if it is the parameter."""
         return ""
 
     def contains(self, parameter: np.ndarray) -> bool:

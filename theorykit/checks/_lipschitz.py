@@ -32,10 +32,10 @@ from theorykit.common.arguments import instance, shown, size
 from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict
 
 NEAREST = 1e-3
-"""How near a pair is tried at least, as a part of the distance of two points that are drawn."""
+"""The smallest distance of a pair, as a part of the distance of two points that are drawn."""
 
 UNASKED = 200
-"""Pieces that are looked at where the domain is a box and no proof is asked for."""
+"""Pieces that are examined where the domain is a box and no proof is asked for."""
 
 STEP = "step"
 
@@ -135,7 +135,7 @@ class Lipschitz(Check):
     def bound(self, sizes: Sizes) -> Any:
         """Return the constant at these sizes.
 
-        **Raises:** `ClaimError` if it is no number that is at least 0.
+        **Raises:** `ClaimError` if it is not a number of at least 0.
         """
         found = self.constant
         if callable(found):
@@ -182,7 +182,8 @@ class Lipschitz(Check):
     def _pairs(self, trial: Trial, near: bool) -> Inequality:
         """Return the inequality of pairs: of all, or with a step from the first to the second.
 
-        With one, pairs come near to each other. Without one it is only proved, and may be squared.
+        With a step, the two points come near to each other. Without one the inequality is only
+        proved, and may be squared.
         """
         source, target = self.both_norms
         key = ("pairs", self.f, id(self.over), source, target, self.moving, near)

@@ -1,7 +1,7 @@
 """Points at the numbers that a statement names, which random search never hits.
 
-What fails only where x = 1/8, or where x is within 1e-6 of 3, fails at a number that is written in
-the program. So each coordinate is tried at each of these numbers.
+A statement that fails only where x = 1/8, or where x is within 1e-6 of 3, fails at a number that is
+written in the program. So each coordinate is tried at each of these numbers.
 """
 
 import itertools

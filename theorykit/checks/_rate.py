@@ -76,11 +76,11 @@ class FittedExponent(Measurement):
 class Rate(Check):
     """`measure(n)` grows like n to the predicted exponent.
 
-    A least-squares line through (log n, log measure), one for every replicate; the mean slope
-    with its 99% t-interval over replicates. A measure without a key is deterministic: one line,
-    and what is in doubt is not noise but curvature, so the interval spans the slopes between
-    neighbouring sizes. The claim holds if the interval lies in the
-    predicted band, is refuted if the two are disjoint, and is inconclusive otherwise.
+    A least-squares line through (log n, log measure), one for every replicate; the mean slope with
+    its 99% t-interval over replicates. A measure without a key is deterministic: there is one line,
+    and the uncertainty is curvature, not noise, so the interval spans the slopes between
+    neighbouring sizes. The claim holds if the interval lies in the predicted band, is refuted if
+    the two are disjoint, and is inconclusive otherwise.
 
     A deterministic measure that is a rational function of n is also run on n itself: its exponent
     is the degree of the numerator less that of the denominator, and if the prediction, without
@@ -93,7 +93,7 @@ class Rate(Check):
     - `exponent`, `at_most`, `at_least`, `between`: exactly one of them, the predicted slope.
     - `tolerance`: widens the band on both sides: sizes are finite, exponents asymptotic.
     - `limit`: a predicted limit, subtracted before: |measure - limit| is fitted.
-    - `replicates`, `vectorize`, `batch`: as for `expectation`; of no meaning without a key.
+    - `replicates`, `vectorize`, `batch`: as for `expectation`; without a key they have no effect.
     """
 
     measure: Callable[..., Any]
@@ -183,7 +183,7 @@ class Rate(Check):
     def _growth(self, values: Float[np.ndarray, " sizes"]) -> Growth:
         """Return how the measure grows.
 
-        **Raises:** `NotCertifiable` if it is no rational function of n, or grows otherwise.
+        **Raises:** `NotCertifiable` if it is not a rational function of n, or grows otherwise.
         """
         if self.limit is None:
             made = growth(self.measure)
@@ -277,7 +277,7 @@ class Rate(Check):
         return false
 
     def fallen(self, found: Outcome, trial: Trial) -> Outcome | None:
-        """Return what becomes of the control, an alternative included."""
+        """Return the outcome of the control, which may be an alternative."""
         measured = found.measured
         if isinstance(self.control, Alternative) and isinstance(measured, FittedExponent):
             return self.control.judged(measured.exponent, measured.interval, self._band())

@@ -17,7 +17,7 @@ from theorykit.checks._inputs import Case
 Refutes = Callable[[Sequence[Case]], Bool[np.ndarray, " cases"]]
 
 MOST_TRIES, MOST_WORK = 20_000, 2_000_000
-"""How many neighbours are looked at, and how many numbers in them."""
+"""How many neighbours are examined, and how many numbers in them."""
 
 
 LINE = 100

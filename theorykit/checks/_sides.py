@@ -103,7 +103,7 @@ class Sides:
         )
 
     def _pairs(self, left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
-        """Return what is compared with what; a truth value is no number."""
+        """Return what is compared with what; a truth value is not a number."""
         pairs = list(zip(*_paired(left, right), strict=True))
         for pair in pairs:
             kinds = ["a truth value" if x.dtype == bool else "a number" for x in pair]
@@ -239,7 +239,7 @@ def _numbers(name: str, leaf: Any, xp: Any) -> Any:
 
 
 def _same(a: Shaped[np.ndarray, "..."], b: Shaped[np.ndarray, "..."], within: float = 1e-9) -> bool:
-    """Whether two values are one, but for rounding that need not be the same twice."""
+    """Whether two values are equal, up to rounding that may differ between evaluations."""
     if a.dtype == object or a.dtype.kind in "biu":
         return bool(np.array_equal(a, b))
     return a.shape == b.shape and bool(np.allclose(a, b, within, 0, equal_nan=True))

@@ -40,7 +40,7 @@ def alternative(value: float) -> Alternative:
     """Return the control that asks whether a run could have told this value from the claim's.
 
     For a `rate` without a key and an `experiment`: where another measure (shuffled labels, an
-    untrained network, another law) is no natural control, name what a false claim would measure.
+    untrained network, another law) is not a natural control, name what a false claim would measure.
     """
     return Alternative(real("an alternative", value))
 
@@ -66,7 +66,7 @@ def refuse_disjoint(
 ) -> None:
     """Refuse a control that asks for another target of the same measure, disjoint from the claim's.
 
-    Whatever supports the claim breaks such a control, so that it falls says nothing.
+    Whatever supports the claim breaks such a control, so its fall says nothing.
 
     **Raises:** `ClaimError`.
     """

@@ -44,7 +44,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _one_shape(made: Function) -> Function:
-    """Return a function of a shape that says so where each dimension is given by itself."""
+    """Return a function of a shape that explains the error if dimensions are given one by one."""
 
     @functools.wraps(made)
     def call(*args: Any, **options: Any) -> Any:
@@ -112,8 +112,8 @@ def inputs(**arguments: Any) -> Inputs:
 
     `inputs(S=reals("T T"), x=positive("T"), T=(2, 4, 16))` calls the claim's functions by name,
     `lhs(S=..., x=...)`, with each function getting the arguments that it names. A function that
-    names a size gets that too. Anything else than integers in a tuple (an activation's name,
-    say) is a setting that only the functions see.
+    names a size gets that too. Anything other than integers in a tuple (an activation's name, say)
+    is a setting that only the functions see.
     """
     domains = {k: v for k, v in arguments.items() if isinstance(v, Domain)}
     sizes = {k: tuple(v) if isinstance(v, tuple | list) else (v,) for k, v in arguments.items()}

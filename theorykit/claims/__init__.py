@@ -1,4 +1,4 @@
-"""Claims: what they are, how they are registered and found, and how one is run."""
+"""Claims: what they are, and how they are registered, found and run."""
 
 from theorykit.claims._attempt import Progress as Progress
 from theorykit.claims._attempt import float64 as float64

@@ -21,7 +21,7 @@ Progress = Callable[[float], None]
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """What came of an attempt to break a claim.
+    """The result of an attempt to break a claim.
 
     **Fields:** `outcome` of its check; `fallen`, that of its control, None if it has none or the
     check failed before; `tried`, one line that says what was tried; `failed`, why the control could
@@ -49,9 +49,9 @@ class Attempt:
     def weighed(self) -> tuple[Verdict, str]:
         """Return the claim's verdict and a note.
 
-        It holds only if its control was refuted, and if so small a change of the statement would
-        have been noticed that the verdict says something; a proof of the whole statement says it in
-        any case.
+        It holds only if its control was refuted, and if the check would have noticed a change of
+        the statement small enough for the verdict to say something. A proof of the whole statement
+        always does.
         """
         found, control = self.outcome, self.control
         if self.failed:
@@ -83,10 +83,10 @@ def attempt(
 ) -> Attempt:
     """Try to break a claim, then its control.
 
-    Random numbers depend on `id` and `seed` only. Whatever goes wrong inside is an outcome with
-    the verdict `error`, whose note names a line of the claim's file, or `place`, where it is
-    written (file:line). What was found before a control fails is kept. `home` is the top-level
-    package of another distribution that the claim is of: its functions count as the project's.
+    Random numbers depend on `id` and `seed` only. Whatever goes wrong inside is an outcome with the
+    verdict `error`, whose note names a line of the claim's file, or `place`, where it is written
+    (file:line). What was found before a control fails is kept. `home` is the top-level package of
+    another distribution that the claim belongs to: its functions count as the project's.
     """
     import jax
 
@@ -107,7 +107,7 @@ def attempt(
             with recording:
                 check = _checked(id, build())
             tried, untraced = check.tried(), check.untraced
-            check.controlled()  # so that a control that is none is refused before anything is tried
+            check.controlled()  # so that an invalid control is refused before anything is tried
             key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stable_hash(id))
             memory: dict = {}
             first = lambda share: progress(0.7 * share)

@@ -22,11 +22,11 @@ TIERS = ("fast", "slow")
 class Claim:
     """A mathematical statement and the check that tries to break it.
 
-    **Fields:** `id`, such as `capture.E1.first_derivative`; `paper` and `ref`, where it is
-    printed; `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded
-    verdict; `tier`, "fast" or "slow"; `repairs`, the id of the printed claim that this one
-    repairs; `falls`, `consequence` and `unrepaired` of one that is refuted, as `claim` takes them;
-    `mathematics`, whether it is of mathematics alone; `build`, the function that makes the check.
+    **Fields:** `id`, such as `capture.E1.first_derivative`; `paper` and `ref`, where it is printed;
+    `statement` in LaTeX, `words` in words; `assumptions`; `expect`, the recorded verdict; `tier`,
+    "fast" or "slow"; `repairs`, the id of the printed claim that this one repairs; `falls`,
+    `consequence` and `unrepaired` of one that is refuted, as `claim` takes them; `mathematics`,
+    whether it is about mathematics alone; `build`, the function that makes the check.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Claim:
 
     @property
     def home(self) -> str:
-        """The top-level package of the distribution that it is of, if that has a paper."""
+        """The top-level package of the distribution that it belongs to, if that has a paper."""
         root = self.build.__module__.partition(".")[0]
         return root if self.is_installed else ""
 
@@ -114,7 +114,7 @@ class Claim:
         )
 
     def failed(self, note: str, seconds: float = 0.0) -> Result:
-        """Return the result, an error, of a run that came to no end."""
+        """Return the result, an error, of a run that did not finish."""
         outcome = Outcome(Verdict.error, note=note)
         return self._result(
             outcome=outcome, verdict=Verdict.error, note=note, seconds=seconds, control=None

@@ -138,7 +138,7 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
 
 
 def _unmatched(pattern: str, known: Iterable[Claim]) -> str:
-    """Return why a pattern names no claim: a file or folder, a paper not installed, a slip."""
+    """Return why a pattern names no claim: a file or folder, a paper not installed, a typo."""
     path = Path(pattern)
     if path.is_dir():
         return f"{pattern} is a folder; name its files of claims, as in {path / '*.py'}."

@@ -1,4 +1,4 @@
-"""The order of a paper, as far as the places tell that its claims name."""
+"""The order of a paper, as far as the places named by its claims show it."""
 
 import re
 

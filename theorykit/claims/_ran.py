@@ -1,7 +1,7 @@
 """Which of the project's public functions a claim runs.
 
-Papers are about what the toolkit computes, and so is a claim if it runs that. A `Recording` looks
-at every call of a Python function in its thread, by `sys.settrace`, and notes the public ones
+Papers are about what the toolkit computes, and so is a claim if it runs the toolkit. A `Recording`
+looks at every call of a Python function in its thread, by `sys.settrace`, and notes the public ones
 (`public`): those that the claim calls, and those that these call in turn.
 
 What it notes depends on the claim alone, whatever ran before it in the process. So it does not
@@ -10,11 +10,11 @@ to trace, once for all claims), nor into what a function of the project remember
 remember (`functools.cache`) is noted when it is first computed, and counts for each claim that
 asks for it; `share` sees to that.
 
-It hears of calls alone, not of returns and not of C's functions, and asks the stack who called
-only for a function that it has not noted: claims spend most of their time in Python, and a hook on
-every event is felt. So it is off, too, while a proof or an attack calls again what was called.
-`sys.setprofile`, which hears of all, serves only where a debugger or a measure of coverage has the
-other hook. Threads that a claim starts are not heard.
+It sees only calls, not returns and not C functions, and looks up the caller on the stack only for a
+function that it has not noted: claims spend most of their time in Python, where a hook on every
+event is slow. For the same reason it is off while a proof or an attack repeats earlier calls.
+`sys.setprofile`, which sees every event, is used only where a debugger or a coverage tool has the
+other hook. Threads that a claim starts are not seen.
 """
 
 import ast
@@ -41,7 +41,7 @@ ENGINE = frozenset(
         "places", "plugin", "report", "results", "runs",
     ]
 )  # fmt: skip
-"""The rooms that are not what claims are about, but how they are tried."""
+"""The packages that claims are not about, but that try them."""
 
 FOREIGN, CLAIM, PRODUCT, REMEMBERED = range(4)
 """What code belongs to: a library, a claim or the engine, the product, what the product keeps."""
@@ -95,7 +95,7 @@ class Recording:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the hook off, for what calls again only what has been called."""
+        """Remove the hook for code that only repeats earlier calls."""
         if self._look is None or self._get() is not self._look:
             yield
             return
@@ -177,7 +177,7 @@ def _declares(module: str) -> bool:
 
 
 def _remembering(names: dict[str, Any]) -> Iterator[CodeType]:
-    """Yield the code of a module's functions that run once for all who call them."""
+    """Yield the code of a module's functions that run once for all their callers."""
     for value in list(names.values()):
         if isinstance(value, _Memo):
             yield value.__wrapped__.__code__
@@ -301,7 +301,7 @@ def _written(file: str) -> tuple[str, ...]:
 
 
 def _later(package: str, name: str) -> object:
-    """Return what a package hands out only when it is asked for, if that is loaded already."""
+    """Return what a package imports only on first use, if that is loaded already."""
     for module in list(sys.modules):
         if papers.within(module, package):
             value = vars(sys.modules[module]).get(name)

@@ -41,7 +41,7 @@ def by_id(claims: Iterable[Claim]) -> dict[str, Claim]:
 class Registry:
     """Claims by file and id, in the order in which they were declared.
 
-    Two files may have claims with one id: whoever runs both at once says that they clash.
+    Two files may have claims with one id: the clash is reported when both are run at once.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C is heard wherever it comes."""
+"""Make sure that Ctrl-C is noticed whenever it comes."""
 
 import _thread
 import contextlib
@@ -12,8 +12,9 @@ from typing import Any
 def heard() -> Iterator[None]:
     """Return a scope in which an interrupt that Python ignores comes again a moment later.
 
-    Python ignores whatever is raised in a finaliser or in a callback of its garbage collector, of
-    which JAX has one; an interrupt that happens to come there would be lost. For the main thread.
+    Python ignores whatever is raised in a finaliser or in a callback of its garbage collector, and
+    JAX installs such a callback; an interrupt that comes there would be lost. It is for the main
+    thread.
     """
     as_before = sys.unraisablehook
 
@@ -21,7 +22,7 @@ def heard() -> Iterator[None]:
         if not issubclass(ignored.exc_type, KeyboardInterrupt):
             as_before(ignored)
             return
-        # At once would be inside of what ignores it.
+        # Raised at once, it would still be inside what ignores it.
         later = threading.Timer(0.02, _thread.interrupt_main)
         later.daemon = True
         later.start()

@@ -1,7 +1,7 @@
 """What objects look like in a notebook, described: words, code, tables, lines, matrices.
 
-A room says of its objects what there is to see, by registering with `pieces`, and nothing of how it
-is drawn. Who draws is said by the package, which knows every room.
+A subpackage registers with `pieces` what its objects look like, but not how that is drawn. The
+top-level package, which knows all subpackages, says what draws it.
 """
 
 import functools
@@ -62,7 +62,7 @@ class Matrix:
 
 @functools.singledispatch
 def pieces(thing: Any) -> list[Any]:
-    """Return what there is to see of an object: pieces, or what a report knows by itself."""
+    """Return what to show of an object: pieces, or anything that a report can draw itself."""
     return [thing]
 
 
@@ -71,5 +71,5 @@ draw: Callable[[list[Any]], str] | None = None
 
 
 def html(thing: Any) -> str | None:
-    """Return an object as HTML, None where nobody draws: every `_repr_html_` is this function."""
+    """Return an object as HTML, None if nothing draws it: every `_repr_html_` is this function."""
     return None if draw is None else draw(pieces(thing))

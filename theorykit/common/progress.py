@@ -14,7 +14,7 @@ class Bar:
 
     - `total`: the final value of `completed`, which starts at `done`.
     - `columns`: of the bar; a text column may refer to `fields`.
-    - `shown`: whether to draw it; None means if standard error is a terminal.
+    - `shown`: whether to draw it; None means only if standard error is a terminal.
     - `console`: where to draw it; None means standard error.
     - `options`: of `rich.progress.Progress`.
     """

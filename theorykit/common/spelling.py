@@ -33,7 +33,7 @@ def spelt(function: Function) -> Function:
 class Spelt:
     """A class whose instances are made by keywords: it answers one that is misspelt.
 
-    One that is abstract says what a subclass has to define.
+    An abstract one says what a subclass has to define.
     """
 
     def __new__(cls, *_: Any, **options: Any) -> Self:

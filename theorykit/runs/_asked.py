@@ -33,7 +33,7 @@ class Asked(BaseModel):
 
     @classmethod
     def of(cls, claim: Claim) -> Self:
-        """Return what there is to say of a claim."""
+        """Return what a run folder records of a claim."""
         own = not claim.is_installed and claim.file.is_file()
         file = from_here(claim.file) if own else None
         return cls(**claim.json(), source=claim.source(), file=file)

@@ -18,11 +18,11 @@ from theorykit.runs._reach import Code, reached
 def fingerprint(claim: Claim) -> str:
     """Return a hash of the claim, of what its file says outside of other claims, and of the rest.
 
-    The rest is every module that these import, and that those import, as far as it is the toolkit's
-    or the user's: not the standard library's and not of another distribution, unless the claim is
-    of that. A file that one of them names, beside it, counts as well: data that it reads.
-    Docstrings, comments and layout do not count, nor do names of files that are put together, nor
-    the environment. A module that this process has imported counts as it was then.
+    The rest is every module that these import, directly or indirectly, if it is the toolkit's or
+    the user's. The standard library does not count, nor do other distributions, except the one that
+    the claim belongs to. A file beside a module that the module names counts as well, as data that
+    it reads. Docstrings, comments and layout do not count, nor do file names assembled at run time,
+    nor the environment. A module that this process has imported counts as it was at that time.
     """
     parts = [claim.id, claim.paper, claim.ref, claim.statement, *claim.assumptions, claim.expect]
     own = _own(claim.build)
@@ -35,7 +35,7 @@ def fingerprint(claim: Claim) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _own(build: Any) -> Code:
-    """Return what a claim's file says outside of other claims, when that is first asked."""
+    """Return what a claim's file says outside of other claims, as of the first call."""
     code = build.__code__
     module = build.__globals__.get("__spec__")
     package = module.parent if module is not None else ""
@@ -73,7 +73,7 @@ def _stamp(file: Path) -> int:
 
 
 def _line_of_claim(node: ast.stmt) -> int | None:
-    """Return where a claim starts, None for a statement that is none."""
+    """Return where a claim starts, None for a statement that is not a claim."""
     if not isinstance(node, ast.FunctionDef):
         return None
     calls = [d.func for d in node.decorator_list if isinstance(d, ast.Call)]

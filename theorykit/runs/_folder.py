@@ -1,11 +1,12 @@
-"""A folder that a run writes to claim by claim, so that a kill loses one claim at most.
+"""A folder that a run writes to claim by claim, so that a kill loses at most one claim.
 
     header.json     version, seed, JAX version, device
     plan.json       the claims that were asked for, and the machines they ran on
     results.jsonl   one line per claim: its fingerprint and its result
 
-A line is flushed and synced before the next claim's is written; a last line that a kill tore is
-dropped when the folder is opened again. One process at a time; `read_run` only looks.
+A line is flushed and synced before the next claim's is written; a last line that a kill cut short
+is dropped when the folder is opened again. Only one process at a time may open it; `read_run` only
+reads.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ class RunFolder(Folder):
     """An open run folder; a context manager.
 
     **Arguments:** `path`: a new or empty folder, or an earlier run's; `header`: what the results
-    depend on beside the claims.
+    depend on besides the claims.
 
     **Raises:** `ValueError` if another process has the folder open, it belongs to a run with
     another header, or it holds something else.
@@ -59,7 +60,7 @@ class RunFolder(Folder):
                 file.truncate(whole)
 
     def plan(self, claims: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> None:
-        """Write down what is asked for, beside what earlier runs in this folder asked for.
+        """Write down what is asked for, in addition to what earlier runs in this folder asked for.
 
         **Arguments:** `claims`: JSON objects with an "id"; `machine`: what they run on.
         """
@@ -93,7 +94,7 @@ class RunFolder(Folder):
         self._done[result.id] = (fingerprint, result)
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder."""
         out, self._out = self._out, None
         if out is not None:
             with contextlib.suppress(OSError):  # what could not be written has been said
@@ -104,7 +105,7 @@ class RunFolder(Folder):
 def kept(path: str | Path) -> dict[str, tuple[str, Result]]:
     """Return what a run folder has of each claim: its fingerprint then, and its result.
 
-    A last line that is still being written, or that a kill tore, is left out.
+    A last line that is still being written, or that a kill cut short, is left out.
 
     **Raises:** `ValueError` for a line that is not a result.
     """
@@ -124,7 +125,7 @@ def kept(path: str | Path) -> dict[str, tuple[str, Result]]:
     return found
 
 
-# What a run left, for those who only look ---------------------------------------------------
+# Runs, read without a lock ------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Run:
 
     @classmethod
     def of(cls, results: Iterable[Result], header: Mapping[str, Any]) -> "Run":
-        """Return a run that was kept in no folder."""
+        """Return a run that was not kept in a folder."""
         return cls("", dict(header), [], {}, list(results), [])
 
     @property
@@ -155,9 +156,9 @@ class Run:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run folder as it is, finished or not, of whatever version; nothing is changed.
+    """Read a run folder as it is, finished or not, of any version; nothing is changed.
 
-    **Raises:** `ValueError` if there is no such folder, or it holds other things and no run.
+    **Raises:** `ValueError` if there is no such folder, or it holds something other than a run.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -182,7 +183,7 @@ def read_run(path: str | Path) -> Run:
 
 
 def _readable(file: Path) -> tuple[list[Result], int]:
-    """Return the last result of each claim, ordered by id, and how many lines are none."""
+    """Return the last result of each claim, ordered by id, and how many lines are not results."""
     found, unread = {}, 0
     try:
         lines = file.read_bytes().splitlines()
@@ -251,7 +252,7 @@ def _last_file() -> Path:
 def remember(
     results: list[Result], header: Mapping[str, Any], fingerprints: Mapping[str, str]
 ) -> None:
-    """Keep each claim's last result in the user's cache; a cache that fails is no failure."""
+    """Keep each claim's last result in the user's cache; errors of the cache are ignored."""
     with contextlib.suppress(OSError, ValueError):
         file = _last_file()
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -89,10 +89,10 @@ def without_docstrings(tree: ast.AST) -> None:
 
 
 def reached(names: Iterable[str], package: str, folder: Path) -> dict[str, str]:
-    """Return the marks of the modules that these names lead to, and those to further ones.
+    """Return the marks of the modules that these names lead to, directly or indirectly.
 
-    **Arguments:** `package`: a top-level package that counts as the user's, wherever it lies;
-    `folder`: where modules are looked for first, as beside a file of claims.
+    **Arguments:** `package`: a top-level package that counts as the user's, wherever it is;
+    `folder`: where modules are searched for first, as beside a file of claims.
     """
     found: dict[str, str] = {}
     waiting = list(names)
@@ -114,7 +114,7 @@ KEPT = Kept("read", Path(__file__))
 
 
 def _code(name: str, file: Path) -> Code:
-    """Return what a module says; if it is imported, what it said when that was first asked."""
+    """Return what a module says; if it is imported, what it said at the first call."""
     module = sys.modules.get(name)
     key = (name, id(module)) if module is not None else (file, file.stat().st_mtime_ns)
     if key not in _read:
@@ -125,7 +125,7 @@ def _code(name: str, file: Path) -> Code:
             code = Code.from_facts(facts)
         except (OSError, SyntaxError, ValueError):
             code = Code("unreadable", frozenset())
-        _read[key] = (module, code)  # the module is held, so that its id stays its own
+        _read[key] = (module, code)  # the module is kept, so that its id is not reused
     return _read[key][1]
 
 
@@ -133,7 +133,7 @@ def _code(name: str, file: Path) -> Code:
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:
-    """Yield what a tree imports: modules, or names in them, which one being not known here."""
+    """Yield what a tree imports: modules, or names in them; which of the two is not known here."""
     bound: dict[str, str] = {}
     nodes = list(_running(tree))
     for node in nodes:
@@ -160,7 +160,7 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def _running(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree, but for what only a type checker reads."""
+    """Yield the nodes of a tree, except those that only a type checker reads."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""What files said when they were last read, kept in the user's cache by what is in them.
+"""What files said when they were last read, kept in the user's cache under their contents.
 
 Reading the toolkit's own files takes longer than running a small claim.
 """
@@ -16,11 +16,11 @@ from theorykit.common.compiled import cache_home
 from theorykit.common.folders import write_atomically
 
 MOST = 4096
-"""Entries kept, the last used ones."""
+"""The number of entries kept; the most recently used ones stay."""
 
 
 class Kept:
-    """Facts about contents of files, as JSON objects; a cache that fails is no failure.
+    """Facts about contents of files, as JSON objects; errors of the cache are ignored.
 
     **Arguments:** `name`: of the file in the cache; `code`: the code that finds the facts. Facts
     that other code found, or another Python, are not used.
@@ -33,7 +33,7 @@ class Kept:
         self._fresh = False
 
     def of(self, content: bytes, where: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the facts about a content, found if they are not known; `where` it is counts."""
+        """Return the facts about a content at a place, `where`; find them if they are not known."""
         mark = hashlib.sha256(f"{self._by} {where}\n".encode() + content).hexdigest()
         if mark not in self._used:
             known = self._known.get(mark)

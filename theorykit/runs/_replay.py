@@ -15,7 +15,7 @@ from theorykit.common.spelling import spelt
 class Replay:
     """Both sides of a claim, enclosed at a point. `str()` shows one entry of them.
 
-    **Fields:** `lhs`, `rhs`: `certify.Balls`, an entry each; `entry`, which one is shown, counted
+    **Fields:** `lhs`, `rhs`: `certify.Balls`, one entry each; `entry`, which one is shown, counted
     from 1: None for the one that decides.
     """
 
@@ -58,7 +58,7 @@ def replay(
     """Repeat a certificate: enclose both sides at a point, or prove the claim again.
 
     **Arguments:** `id`: a claim, or the id of one of a known paper or in `file`; `point`: its sizes
-    and parameters by name, floats being the exact numbers that they are; without one, the claim's
+    and parameters by name, where floats stand for their exact values; without a point, the claim's
     proof is run; `entry`: the entry of both sides to show, counted from 1.
 
     **Raises:** `ValueError` for an unknown id, a point that does not fit, or a claim without a

@@ -36,21 +36,22 @@ def verify(
     on_result: Callable[[Result], None] | None = None,
     on_progress: Callable[[str, float], None] | None = None,
 ) -> Results:
-    """Try to break claims, and return what was found, ordered by id.
+    """Try to break claims, and return the results, ordered by id.
 
     **Arguments:**
 
     - `claims`: claims, modules that declare them, shell patterns over ids, and `.py` files of
       claims; the claims of all known papers if there are none.
     - `seed`: a claim's result is a function of it and of the claim, not of what else ran.
-    - `tier`: "fast", "slow" or "all"; a warning says how many of those asked for it leaves out.
-    - `run`: a folder to append results to; claims that have one there already, and no error, are
-      not run again.
-    - `jobs`: run them in as many processes of this machine; 1: one after the other in this one;
-      None: two at a time in this one. Results are the same. A claim of a notebook or script runs in
-      this process all the same.
-    - `executor`: run them wherever it takes them, on a cluster say; its workers import theorykit
-      and the claims' files, which have the same paths there.
+    - `tier`: "fast", "slow" or "all"; a warning says how many of the requested claims it leaves
+      out.
+    - `run`: a folder to append results to; claims that already have a result there that is not an
+      error are not run again.
+    - `jobs`: the number of processes of this machine to run them in; 1: one after another in this
+      one; None: two at a time in this one. Results are the same. A claim of a notebook or script
+      runs in this process all the same.
+    - `executor`: an executor to run them with, on a cluster for example; its workers import
+      theorykit and the claims' files, which have the same paths there.
     - `on_result`, `on_progress`: called in this thread with each result, and with a running
       claim's id and the share of it that is done.
 
@@ -69,7 +70,7 @@ def run_selected(
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
 ) -> Results:
-    """Run these claims; as `verify` otherwise."""
+    """Run these claims; otherwise like `verify`."""
     away = place_of(jobs, executor)
     results: list[Result] = []
 
@@ -92,7 +93,7 @@ def run_selected(
 
 
 def header(seed: int) -> dict[str, Any]:
-    """Return what results depend on beside the claims."""
+    """Return what results depend on besides the claims."""
     import jax
 
     device = jax.devices()[0]
@@ -105,7 +106,7 @@ def header(seed: int) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Return what a reader may want to know of the machine; results do not depend on it."""
+    """Return what a reader may want to know about the machine; results do not depend on it."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
@@ -141,10 +142,10 @@ def run_claims(
     """Run claims; results arrive in this thread, in the order they are done.
 
     **Arguments:** `marks`: each claim's fingerprint, taken before anything ran; `here`, `away`:
-    where claims run that only this process has, and all others.
+    where to run claims that only this process has, and all others.
 
     An exception in this thread (Ctrl-C, say) starts no further claim; what is running in this
-    process or elsewhere is left to itself and its result is dropped.
+    process or elsewhere is left running, and its result is dropped.
     """
     events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     say = lambda id, event: events.put((id, event))
@@ -188,7 +189,7 @@ def run_claims(
 
 
 def _result(claim: Claim, event: Any) -> Result:
-    """Return the result that was said, in whatever form."""
+    """Return the reported result, in whatever form it came."""
     if isinstance(event, Result):
         return event
     if isinstance(event, Failure):

@@ -13,8 +13,9 @@ from theorykit.results import Count, Figure, Outcome, Result, known_kinds
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a run, as `verify --json` writes it.
 
-    Its `$defs` have the `Result`, which is also a line's "result" in a run folder, and every kind
-    of measurement that this process has imported; other kinds have a `kind`, `words` and `figure`.
+    Its `$defs` contain the `Result`, which is also a line's "result" in a run folder, and every
+    kind of measurement that this process has imported; other kinds have a `kind`, `words` and
+    `figure`.
     """
     import theorykit.checks  # noqa: F401  so that the shipped kinds are there
 

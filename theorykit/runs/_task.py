@@ -15,7 +15,7 @@ LONGEST: Mapping[str, float] = {"fast": 20 * 60.0, "slow": 6 * 3600.0}
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClaimTask(Task):
-    """What is sent: those of one module are a family.
+    """A claim to be run by another process; the claims of one module are a family.
 
     **Fields:** `id` of the claim; `file`, where it is, None for one of a known paper; `mark`, the
     claim's fingerprint; `seed`.
@@ -56,5 +56,5 @@ class ClaimTask(Task):
 
 @functools.cache
 def _loaded(file: str) -> dict[str, Claim]:
-    """Return the claims of a file by id; loaded once, so that they share what they remember."""
+    """Return the claims of a file by id; loaded once, so that they share their caches."""
     return {claim.id: claim for claim in load(file)}

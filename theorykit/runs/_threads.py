@@ -13,7 +13,7 @@ AT_A_TIME = 2
 
 
 class Threads:
-    """Threads of this process. What is running when they are closed is left to itself."""
+    """Threads of this process. Claims that are running when they are closed are left running."""
 
     def __init__(self, at_a_time: int):
         self._at_a_time = at_a_time

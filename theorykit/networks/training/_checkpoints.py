@@ -6,8 +6,8 @@
     lock            one process at a time
 
 A checkpoint holds the state of all seeds and the history up to it. It is written while the next
-chunk runs; a chunk that ends before the checkpoint before is written gets none, unless it is the
-last. Of several processes that train together, the first one alone has the folder.
+chunk runs. A chunk that ends before the previous checkpoint is written gets none, unless it is the
+last. Of several processes that train together, only the first has the folder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Checkpoints(Folder):
             import orbax.checkpoint as ocp  # takes seconds
 
             self._args = ocp.args
-            # In a thread of its own, where a Ctrl-C cannot break off Orbax half way.
+            # In a thread of its own, where a Ctrl-C cannot interrupt Orbax half way.
             self._writer = ThreadPoolExecutor(1)
             self._writing: Future | None = None
             checkpoints = self.path / "checkpoints"
@@ -97,9 +97,10 @@ class Checkpoints(Folder):
         return self._writing is not None and not self._writing.done()
 
     def save(self, step: int, state: State, history: Sequence[Saved]) -> None:
-        """Begin to write a checkpoint, when the one before is written.
+        """Begin to write a checkpoint, once the previous one is written.
 
-        **Arguments:** `step`: how many were made; `history`: arrays with an entry for each chunk.
+        **Arguments:** `step`: how many steps were made; `history`: arrays with an entry for each
+        chunk.
         """
         tree = {"state": _flatten(state), "history": [np.array(a) for a in history]}
         args = self._args.Composite(fit=self._args.StandardSave(tree))
@@ -128,7 +129,7 @@ class Checkpoints(Folder):
         history.save(self.path / "history.json")
 
     def close(self) -> None:
-        """Finish, and give the folder back."""
+        """Finish, and release the folder."""
         try:
             self._writer.shutdown()
             self._manager.close()
@@ -137,7 +138,7 @@ class Checkpoints(Folder):
 
 
 def _alone(options: Any) -> Any:
-    """Return options by which Orbax does not wait for other processes, which know of nothing."""
+    """Return options that stop Orbax waiting for other processes, which know nothing of it."""
     own = jax.process_index()
     if jax.process_count() == 1:
         return options()
@@ -146,7 +147,7 @@ def _alone(options: Any) -> Any:
 
 
 class Shared:
-    """The folder of several processes: as `Checkpoints`, which the first of them has.
+    """The folder of several processes: like `Checkpoints`, which only the first of them has.
 
     All of them call the same methods, and all raise what the first one raises.
     """
@@ -189,13 +190,13 @@ class Shared:
         agreed(lambda: self._own.end(history))
 
     def close(self) -> None:
-        """Give the folder back, without a word to the others: it may be an error that ends all."""
+        """Release the folder without telling the other processes: an error may be ending them."""
         if is_first() and self._own is not None:
             self._own.close()
 
 
 def _another(name: str, was: Any, now: Any) -> str | None:
-    """Return the words for a fit that is not the one of the folder."""
+    """Return the message for a fit other than the folder's."""
     if name == "steps" and isinstance(was, int) and now > was:
         return (
             f"of {was} steps, this one has {now} (to train on, call fit with steps={was}, which "

@@ -37,7 +37,7 @@ def checked_problem(problem: Any) -> OnTask | OnData:
 
 
 def starting_state(start: Any) -> State | None:
-    """Return the state to go on from.
+    """Return the state to continue from.
 
     **Raises:** `ValueError` unless it is a fit, a state or None.
     """
@@ -50,7 +50,8 @@ def starting_state(start: Any) -> State | None:
 def numbers_of(seeds: int | Sequence[int] | None, start: State | None) -> list[int]:
     """Return the numbers of the seeds; by default as many as there are networks, or four.
 
-    **Raises:** `ValueError` for numbers that are none, or another count than of the networks.
+    **Raises:** `ValueError` for anything but numbers, or if their count is not that of the
+    networks.
     """
     count = None if start is None else len(start.stopped_at)
     if seeds is None:
@@ -72,7 +73,7 @@ def root_key(key: Any) -> Key[Array, ""]:
 def check_network(network: nnx.Module, problem: Problem) -> None:
     """Raise a `ValueError` if the problem's inputs and targets do not fit the network.
 
-    Neither does a network that keeps statistics of its batches: all examples go through alone.
+    A network that keeps batch statistics does not fit either: examples pass through one by one.
     """
     if jax.tree.leaves(nnx.state(network, nnx.BatchStat)):
         raise ValueError(
@@ -97,7 +98,7 @@ def _check_positions(network: nnx.Module, problem: Problem) -> None:
 
 
 def _check_sizes(network: nnx.Module, task: Any) -> None:
-    """Compare a network's sizes with those that a task of ours says it needs."""
+    """Compare a network's sizes with those that one of our tasks states it needs."""
     wanted = getattr(task, "options", None)
     for name, value in (wanted if isinstance(wanted, Mapping) else {}).items():
         has = getattr(network, name, value)

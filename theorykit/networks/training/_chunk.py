@@ -40,8 +40,8 @@ class Chunk:
         first: Int[Array, ""] | int,
         count: Int[Array, ""] | int,
     ) -> tuple[State, Metrics]:
-        """Return the state after `count` steps, of which `first` is the number of the first."""
-        # A chunk that was sent off before the host knew that all is over does nothing.
+        """Return the state after `count` steps; `first` is the number of the first step."""
+        # A chunk that was dispatched before the host knew that training is over does nothing.
         over = (state.diverged_at >= 0).any() | (state.stopped_at >= 0).all()
         last = jnp.where(over, first, first + count)
 

@@ -51,16 +51,17 @@ def fit(
 ) -> Fit:
     """Train networks of several seeds at once, each on its own samples.
 
-    All random numbers follow from `key` and a seed's number: a seed trains in the same way whatever
-    seeds train beside it. Each step follows the gradient of the problem's mean loss. On a task,
-    `history["loss"]` is the mean over the steps of a chunk; on data, the loss after its last step.
+    All random numbers follow from `key` and a seed's number: a seed trains in the same way
+    whichever seeds train alongside it. Each step follows the gradient of the problem's mean loss.
+    On a task, `history["loss"]` is the mean over the steps of a chunk; on data, the loss after its
+    last step.
 
     **Arguments:**
 
     - `make`: makes a network from `nnx.Rngs`; it is called as `network(x)` on one example, or as
       `network(x, offset=o)` with a random o, in training and in evaluation, if it has
       `random_offset`. Where it draws random numbers, as `nnx.Dropout` does, each example of each
-      step has its own in training, and `network.eval()` is what is evaluated.
+      step has its own in training, and `network.eval()` is evaluated.
     - `problem`: `OnTask(task, ...)` for fresh samples at each step, or `OnData(x, y, ...)` for a
       fixed set; it also says what is evaluated.
     - `optimizer`: an optax transformation.
@@ -79,21 +80,21 @@ def fit(
           devices = np.array(jax.devices()).reshape(-1, 1)
           fit(make, problem, optimizer, mesh=jax.sharding.Mesh(devices, ("data", "seed")))
 
-      Each has the whole fit then, on a device of its own. The first one alone reads and writes the
-      folder, and says how far training is.
+      Each then returns the whole fit, on a device of its own. Only the first one reads and writes
+      the folder and reports progress.
     - `precision`: of matrix products that state none: "highest" (the full precision of their
       dtype), "high" or "default"; None: what JAX is set to, which is the backend's default unless
       you set it (TensorFloat-32 on a GPU, bfloat16 on a TPU).
-    - `folder`: keeps checkpoints. A fit that was killed and is called again goes on to the same
+    - `folder`: keeps checkpoints. If a fit is killed and called again, it continues to the same
       numbers, bit for bit. `config`: what else its numbers depend on, to be written down and
       compared, such as the name of the optimizer.
-    - `seconds`: with a folder, how long to train now, compiling not counted: at the end of a chunk
-      after them, one at least, comes a checkpoint and `Paused` is raised.
+    - `seconds`: with a folder, how long to train now, not counting compilation. At the end of the
+      first chunk that ends after that time, a checkpoint is written and `Paused` is raised.
     - `progress`: a bar on a terminal, lines elsewhere, on standard error.
 
     **Raises:** `Diverged` for a loss or parameter that is not finite; `Paused`; `ValueError` for
-    arguments that do not fit each other, a folder in use or of another configuration, and if
-    another process of the mesh is gone.
+    arguments that do not fit together, a folder that is in use or belongs to another configuration,
+    and if another process of the mesh is gone.
     """
     problem = _checks.checked_problem(problem)
     check_optimizer(optimizer)

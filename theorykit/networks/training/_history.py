@@ -1,4 +1,4 @@
-"""What was measured while networks trained."""
+"""Metrics recorded while networks train."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class History:
     def __getitem__(self, name: str) -> Float[np.ndarray, "chunks seeds"]:
         """Return one metric.
 
-        **Raises:** `ValueError` if there is none of this name.
+        **Raises:** `ValueError` if there is no metric of this name.
         """
         if name not in self.values:
             known = ", ".join(map(repr, self.values))
@@ -94,7 +94,7 @@ class History:
     def plot(self, file: str | Path) -> None:
         """Draw every metric against the steps, one line for each seed.
 
-        **Arguments:** `file`: its ending says the format.
+        **Arguments:** `file`: its extension gives the format.
 
         **Raises:** `ValueError` if matplotlib is missing.
         """

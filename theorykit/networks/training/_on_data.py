@@ -20,7 +20,7 @@ Pair = tuple[Array, Array]
 class OnData(Problem):
     """Train on a fixed set of P examples: all of them in each step, or a minibatch.
 
-    Without a `loss` of one's own, the loss is
+    Without a `loss`, it is
 
         L = 1 / P sum_i 1/2 |f(x_i) - y_i|^2        (summed over the outputs of f).
 
@@ -32,7 +32,8 @@ class OnData(Problem):
 
     - `x`, `y`: inputs (P, ...) and real targets (P, ...).
     - `loss`: the loss of one example from the network's outputs and the target.
-    - `each`: every seed has data of its own, along a first axis of `x`, `y` and what is evaluated.
+    - `each`: whether every seed has data of its own, along a first axis of `x`, `y` and what is
+      evaluated.
     - `minibatch`: how many examples each step takes, drawn with replacement; None for all.
     - `evaluate`: name -> `(x, y)`, whose loss is called `"name/loss"`.
 
@@ -103,7 +104,7 @@ class OnData(Problem):
         return {"data": np.shape(self.x)[1 if self.each else 0]}
 
     def check_seeds(self, count: int) -> None:
-        """Raise a `ValueError` if each seed has data of its own and their number is another."""
+        """Raise a `ValueError` if each seed has data of its own and the counts differ."""
         for name, (x, _) in self.arrays.items() if self.each else ():
             if len(x) != count:
                 raise ValueError(

@@ -23,7 +23,7 @@ class OnTask(Problem):
     - `task`: has `sample(key, length)`, which makes one example with an input `x`, and
       `loss(outputs, sample)`; to be evaluated also `metrics(outputs, sample)`, a dictionary of
       numbers.
-    - `length`, `batch`: of the samples, and how many of them each step draws.
+    - `length`, `batch`: the length of the samples, and how many of them each step draws.
     - `evaluate`: name -> `dict(length=..., batch=...)`, each by default that of training. Fresh
       samples are drawn at the end of each chunk; their mean loss and metrics are called
       `"name/loss"`, `"name/accuracy"`, ...
@@ -58,7 +58,7 @@ class OnTask(Problem):
 
     @property
     def seed_axis(self) -> None:
-        """Nothing is kept, of which a seed could have its own."""
+        """No arrays are kept that could differ between seeds."""
         return None
 
     def inputs(self) -> dict[str, tuple[int, jax.ShapeDtypeStruct]]:

@@ -97,8 +97,8 @@ class Placement:
     def copier(self, like: Any) -> Callable[[Any], Any]:
         """Return a compiled function that copies arrays like these.
 
-        They stay where they are; those of several processes come whole to each of them, on its
-        first device.
+        The copies stay where the arrays are; arrays spread over several processes are copied whole
+        to each of them, on its first device.
         """
         where = self.along() if self.several else None
         copy = jax.jit(lambda tree: jax.tree.map(jnp.copy, tree), out_shardings=where)
@@ -120,7 +120,7 @@ class Placement:
             data = self._put(jax.random.key_data(a), where)
             impl: Any = jax.random.key_impl(a)
             return jax.random.wrap_key_data(data, impl=impl)
-        # Each process has all of it: `check_same` has seen to that, so none has to ask the others.
+        # Each process has all of it, as `check_same` has ensured, so none has to ask the others.
         assert where is not None
         held = np.asarray(a)
         return jax.make_array_from_callback(held.shape, where, lambda part: held[part])

@@ -1,4 +1,4 @@
-"""What training needs of the thing that is trained on."""
+"""What training needs from a task or a data set."""
 
 import abc
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ Split = Callable[[Array], Array]
 
 
 class Problem(Spelt, abc.ABC):
-    """A task or a data set, with how the outputs on it are judged."""
+    """A task or a data set, with the way in which outputs on it are judged."""
 
     @property
     @abc.abstractmethod
@@ -65,7 +65,7 @@ class Problem(Spelt, abc.ABC):
 def named_sets(evaluate: Any) -> dict[str, Any]:
     """Return what `evaluate` names as a dictionary.
 
-    **Raises:** `ValueError` if it is none, or a name is not a string.
+    **Raises:** `ValueError` if it is not a dictionary, or a name is not a string.
     """
     sets = {} if evaluate is None else evaluate
     if not isinstance(sets, Mapping) or not all(isinstance(name, str) for name in sets):

@@ -28,11 +28,11 @@ class Program:
     """Everything that is compiled for one configuration.
 
     **Arguments:** `make`, `problem`, `optimizer`, `stop`, `train`: as in `fit`; `keys`: of each
-    seed, for the weights, the steps and the evaluations; `start`: the networks to go on from, made
-    fresh if None; `placement`: on which devices.
+    seed, for the weights, the steps and the evaluations; `start`: the networks to continue from,
+    made fresh if None; `placement`: on which devices.
 
-    **Raises:** `ValueError` if nothing is trained, the networks to go on from are of another kind,
-    or the stop rule does not fit the metrics.
+    **Raises:** `ValueError` if nothing is trained, the networks to continue from are of another
+    kind, or the stop rule does not fit the metrics.
     """
 
     make: Callable[[nnx.Rngs], nnx.Module]
@@ -83,7 +83,8 @@ class Program:
         made = jax.jit(self._first, out_shardings=self.placement.along("seed"))
         start = None if self.start is None else self.placement.put_seeds(self.start)
         lowered = made.lower(self.keys[:, 0], start)
-        # A CPU optimises the random numbers of every weight for seconds, to draw them once.
+        # A CPU would spend seconds optimising the random numbers of every weight, to draw them
+        # once.
         cheap: dict[str, str | bool] = {}
         if platform() == "cpu":
             cheap["xla_backend_optimization_level"] = "0"
@@ -92,7 +93,7 @@ class Program:
     def compile(self, state: State) -> Train:
         """Return the compiled chunk: state, first step, number of steps -> state, metrics.
 
-        The given state's memory is used again.
+        The memory of the given state is reused.
         """
         where = None
         if self.placement.mesh is not None:
@@ -134,7 +135,7 @@ class Program:
         return first_state(self.make, self._split, self.optimizer, keys, start)
 
     def _check_start(self, start: nnx.State) -> None:
-        """Raise a `ValueError` unless the networks to go on from are like those that are made."""
+        """Raise a `ValueError` unless the networks to continue from are like those made here."""
         fresh = lambda key: nnx.state(self.make(nnx.Rngs(key)))
         shapes = lambda tree: [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
         made = jax.eval_shape(jax.vmap(fresh), self.keys[:, 0])

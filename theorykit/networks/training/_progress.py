@@ -13,7 +13,7 @@ _SECONDS = 10.0  # between two lines
 
 
 class Report:
-    """A context manager that `show` moves on.
+    """A context manager whose display `show` advances.
 
     **Arguments:** `shown`: False for silence; `steps`: how many there are; `done`: already made.
     """

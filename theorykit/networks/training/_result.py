@@ -31,7 +31,7 @@ class Fit:
 
     **Fields:** `history`; `state`: the arrays of all seeds; `seconds`; `graph`: what
     `flax.nnx.merge` needs to make a network of one seed's arrays; `precision`: of matrix products,
-    as it was set, or "default of gpu" (or another backend) where nobody set one.
+    as it was set, or "default of gpu" (or another backend) if it was not set.
     """
 
     history: History
@@ -41,7 +41,7 @@ class Fit:
     precision: str = "default"
 
     def __str__(self) -> str:
-        """Return it in a line."""
+        """Return the fit in one line."""
         values = self.history.values.items()
         ends = ", ".join(f"{name} {v[-1].mean():.4g}" for name, v in values if len(v))
         seeds, seconds = len(self.history.seeds), self.seconds.total
@@ -86,9 +86,9 @@ class Diverged(ValueError):
 
 
 class Paused(Exception):
-    """The time that a fit was given is over; called again with the same folder, it goes on.
+    """The time given to a fit is over; called again with the same folder, the fit continues.
 
-    **Fields:** `step`: how many steps are made.
+    **Fields:** `step`: how many steps have been made.
     """
 
     def __init__(self, step: int):

@@ -1,4 +1,4 @@
-"""A fit under way: chunks are sent off one ahead, and their metrics taken in as they end."""
+"""A fit under way: chunks are dispatched one ahead, and their metrics read as they end."""
 
 import time
 from collections import deque
@@ -22,11 +22,11 @@ from theorykit.networks.training._together import agreed, is_first
 
 
 class Sent(NamedTuple):
-    """A chunk that the device was given.
+    """A chunk that was dispatched to the device.
 
     **Fields:** `at`: when; `end`: how many steps are made after it; `metrics`, `stopped_at`,
-    `diverged_at`: what it computes; `saved`: a copy of its state, if checkpoints are kept; `ready`:
-    when its metrics were there.
+    `diverged_at`: its results; `saved`: a copy of its state, if checkpoints are kept; `ready`: when
+    its metrics were there.
     """
 
     at: float
@@ -109,7 +109,7 @@ class Run:
         return Fit(self.history(), state, seconds, self.program.graph, in_force())
 
     def _decided(self, decision: bool) -> bool:
-        """Return what this process decides, or the first one for all that train together."""
+        """Return the decision of this process, or of the first of those that train together."""
         return agreed(lambda: decision) if self._several else decision
 
     def _over(self, step: int, stopped_at: np.ndarray) -> bool:
@@ -117,7 +117,7 @@ class Run:
 
     def _loop(self, train: Train, report: Report, begun: float, seconds: float | None) -> None:
         late = False
-        # The next chunk waits on the device while the host looks at the last one's metrics.
+        # The next chunk waits on the device while the host reads the metrics of the last one.
         waiting: deque[Sent] = deque()
         watcher = ThreadPoolExecutor(1)
         ended = begun
@@ -139,7 +139,7 @@ class Run:
             watcher.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, train: Train, watcher: ThreadPoolExecutor) -> Sent:
-        """Give the device the next chunk, without waiting for it."""
+        """Dispatch the next chunk to the device, without waiting for it."""
         at, count = time.perf_counter(), min(self.every, self.steps - self.sent)
         self.state, metrics = train(self.state, self.sent, count)
         self.sent += count
@@ -157,7 +157,7 @@ class Run:
     def _take_in(self, chunk: Sent, report: Report, begun: float, last: bool) -> bool:
         """Note what a chunk measured, keep its state, and return whether training is over.
 
-        **Arguments:** `last`: whether no other comes now, so that its state has to be kept.
+        **Arguments:** `last`: whether no other chunk follows, so that its state has to be kept.
         """
         stopped, diverged = np.asarray(chunk.stopped_at), np.asarray(chunk.diverged_at)
         self.ends.append(chunk.end)

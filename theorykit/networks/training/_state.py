@@ -37,7 +37,7 @@ def trainable(
     """Return the filter of what is trained, such as `flax.nnx.split` takes.
 
     **Arguments:** `train`: as in `fit`; `network`: has its last layer in `head`, or last in
-    `layers` and `biases`, where that alone is trained.
+    `layers` and `biases`, if only that is trained.
 
     **Raises:** `ValueError` for an unknown word, or a network whose last layer is not known.
     """
@@ -71,7 +71,7 @@ def first_state(
 ) -> State:
     """Return the state before the first step: fresh networks, or those of `start`."""
     if start is not None:
-        networks = jax.tree.map(jnp.copy, start)  # the compiled chunk uses its arrays' memory again
+        networks = jax.tree.map(jnp.copy, start)  # the compiled chunk reuses its arrays' memory
     else:
         networks = jax.vmap(lambda key: nnx.state(make(nnx.Rngs(key))))(keys)
     trained, fixed = split(networks)

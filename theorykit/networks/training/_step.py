@@ -1,4 +1,4 @@
-"""One step of training, shared by all that train."""
+"""One step of training, shared by everything that trains."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,8 @@ def gradient_step(
     **Arguments:** `loss`: a number from the weights; `memory`: from `optimizer.init(weights)`, or
     from the step before.
 
-    **Raises:** `ValueError` for weights that are no floating-point arrays, or a memory of others.
+    **Raises:** `ValueError` for weights that are not floating-point arrays, or a memory of other
+    weights.
     """
     function("loss", loss, "a function of the weights")
     check_optimizer(optimizer)
@@ -47,7 +48,7 @@ def gradient_step(
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raise a `ValueError` for anything but an optimizer of optax's."""
+    """Raise a `ValueError` for anything but an optax optimizer."""
     parts = [getattr(optimizer, name, None) for name in ("init", "update")]
     if isinstance(optimizer, type) or not all(map(callable, parts)):
         raise ValueError(

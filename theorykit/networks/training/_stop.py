@@ -12,7 +12,7 @@ from theorykit.common.arguments import as_array, flag, instance, real, shown
 
 @dataclass(frozen=True)
 class reaches:
-    """Whether a metric has come to a value: at least it, or at most it with `below=True`.
+    """Whether a metric has reached a value: is at least that, or at most with `below=True`.
 
     **Arguments:** `metric`: its name in the history, such as `"16/accuracy"` or `"loss"`; `value`.
     """

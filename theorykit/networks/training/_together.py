@@ -1,4 +1,4 @@
-"""Several processes that train together: what the first one finds out, all of them know.
+"""Several processes that train together: all of them learn what the first one finds out.
 
 All processes have to call these functions, in the same order.
 """
@@ -54,9 +54,9 @@ def _portable(error: Exception) -> Exception:
 
 @contextlib.contextmanager
 def going_on() -> Iterator[None]:
-    """Return a scope that says in one sentence that the processes have lost each other.
+    """Return a scope that reports in one sentence that processes have lost each other.
 
-    **Raises:** `ValueError` for what JAX then says, which depends on the backend and the moment.
+    **Raises:** `ValueError` in place of JAX's error, which depends on the backend and the moment.
     """
     try:
         yield
@@ -71,7 +71,7 @@ def going_on() -> Iterator[None]:
 
 
 def check_same(arguments: Mapping[str, Any]) -> None:
-    """Raise a `ValueError` in all processes unless all were called alike."""
+    """Raise a `ValueError` in all processes unless all were called with the same arguments."""
     found = difference(agreed(lambda: arguments), arguments)
     others = np.asarray(multihost_utils.process_allgather(np.array([found is not None])))
     if not others.any():
@@ -86,5 +86,5 @@ def check_same(arguments: Mapping[str, Any]) -> None:
 
 
 def _sent(data: np.ndarray) -> bytes:
-    """Return the bytes of the first process, of which all know how many there are."""
+    """Return the bytes of the first process; all processes know their number."""
     return np.asarray(multihost_utils.broadcast_one_to_all(data)).astype(np.uint8).tobytes()
