@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -278,7 +278,7 @@ def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
 
 
 def _arrays(
-    path: Path, mode: str, names: tuple[str, ...], inputs: Set, dtype: np.dtype
+    path: Path, mode: Literal["a", "r"], names: tuple[str, ...], inputs: Set, dtype: np.dtype
 ) -> dict[str, Any]:
     """Open the arrays of a store; mode "a" makes them where they are not there yet, "r" reads."""
     try:
