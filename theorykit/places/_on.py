@@ -28,6 +28,10 @@ FORMS = "dask:ADDRESS, such as dask:tcp://10.0.0.1:8786, or slurm, or slurm:jobs
 SLURM = {"jobs": "4", "time": "01:00:00", "mem": "4G", "cpus-per-task": "1"}
 """Default options of a Slurm job; all except `jobs` are options of `sbatch`."""
 
+UNWATCHED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+"""Dask's profiler asks for all threads' frames every 10 ms, in which Python 3.11 may deadlock
+(cpython issue 106883): a worker then hangs for ever."""
+
 
 @contextlib.contextmanager
 def connected(
@@ -147,6 +151,7 @@ def _slurm(options: Mapping[str, str], say: Callable[[str], None]) -> Iterator[A
     cpus, unit = int(options["cpus-per-task"]), options["mem"].lstrip("0123456789") or "M"
     environment = {
         **ONE_THREAD,
+        **UNWATCHED,
         **{n: os.environ[n] for n in (*ONE_THREAD, "PYTHONPATH") if n in os.environ},
     }
     cluster = SLURMCluster(
