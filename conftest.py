@@ -17,8 +17,7 @@ import pytest
 PLAINLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 ROOM = 256 * 2**20  # bytes that are kept; a run of all tests leaves less
 
-# Tracing makes many objects and few cycles; looking for them as often as Python does takes a
-# twentieth of the time.
+# Tracing makes many objects and few cycles: Python would look for them too often.
 gc.set_threshold(50_000, 20, 50)
 
 # The variable reaches the processes that tests start: they have to agree to the last bit.

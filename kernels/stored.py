@@ -270,10 +270,10 @@ def _done(log: Path, work: list[Step], arrays: dict[str, Any]) -> set[int]:
     done = [
         k for k in said if all(intact(a, *at) for a in arrays.values() for at in work[k].places)
     ]
-    kept = "".join(f"{k}\n" for k in done)
-    if found != kept.encode():
+    kept = [f"{k}\n" for k in done]
+    if sorted(found.splitlines(keepends=True)) != sorted(line.encode() for line in kept):
         with writing(log.parent):
-            write_atomically(log, kept)
+            write_atomically(log, "".join(kept))
     return set(done)
 
 
