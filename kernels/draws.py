@@ -119,8 +119,13 @@ def normals(
 
 
 def blocks(
-    key: Any, count: int, shape: tuple[int, ...], dtype: Any, sampler: str = "independent"
-) -> Callable[[Any], Float[Array, "size ..."]]:
+    key: Any,
+    count: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    sampler: str = "independent",
+    laid: Callable[[Array], Array] = lambda block: block,
+) -> Callable[[Any], Float[Array, "..."]]:
     """Return a function of a block number `b < count` that gives that block of draws.
 
     The numbers depend on the key and `b` alone; whether they are kept or drawn again
@@ -131,15 +136,16 @@ def blocks(
     - `key`, `dtype`, `sampler`: as in `normals`.
     - `count`: number of blocks.
     - `shape`: (draws in a block, ...).
+    - `laid`: what a block is turned into, once where it is kept.
     """
     if sampler == "independent":
-        make = lambda b: normals(jax.random.fold_in(key, b), shape, dtype)
+        make = lambda b: laid(normals(jax.random.fold_in(key, b), shape, dtype))
         if count * int(np.prod(shape)) > KEEP:
             return make
         kept = jax.vmap(make)(jnp.arange(count))
     else:
         whole = normals(key, (count * shape[0], *shape[1:]), dtype, sampler)
-        kept = whole.reshape(count, *shape)
+        kept = jax.vmap(laid)(whole.reshape(count, *shape))
     return lambda b: kept[b]
 
 

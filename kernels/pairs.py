@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import draws
@@ -20,7 +21,9 @@ from theorykit.kernels.blocks import (
 )
 from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import PAIR_BLOCK, Plan, parts
-from theorykit.kernels.recursion import State, again, at, average, scores, steepness, visible
+from theorykit.kernels.recursion import State, again, at, average, scores_of, steepness, visible
+
+FACTORS = 2**24  # entries that the factorisations of a group of pairs go through
 
 
 class Pair(NamedTuple):
@@ -61,11 +64,28 @@ class Layer(NamedTuple):
     `first`, whether NNGP and NTK are still equal; `top`, whether it is the last.
     """
 
-    source: Callable[[Any], Float[Array, "size ..."]]
+    source: Callable[[Any], Float[Array, "..."]]
     blocks: int
     parts: int
     first: bool
     top: bool
+
+    @staticmethod
+    def drawn(
+        attends: Any,
+        tokens: int,
+        shape: tuple[int, ...],
+        plan: Plan,
+        key: Any,
+        dtype: Any,
+        **where: bool,
+    ) -> "Layer":
+        """Return a layer whose draws are from `key`: (q, r) normals each, or (2, T, T)."""
+        entries = 4 * tokens**2 * (attends.cost(tokens) if plan.ntk else 1)
+        count, size = plan.blocks(entries, PAIR_BLOCK)
+        laid = (lambda u: u.transpose(1, 0, 2)) if len(shape) == 2 else (lambda u: u)
+        source = draws.blocks(key, count, (size, *shape), dtype, plan.sampler, laid)
+        return Layer(source, count, parts(size, entries), **where)
 
 
 def attend_pair(
@@ -103,7 +123,8 @@ def attend_pair(
             drawn = jnp.stack([drawn[:, 0][:, r1], drawn[:, 1][:, r2]]).transpose(0, 2, 1, 3)
             drawn = net.score_scale * drawn
         else:
-            drawn = scores(f, jnp.stack([f[0][r1], f[1][r2]]), u, net.score_scale)
+            rows = jnp.stack([f[0][r1], f[1][r2]])
+            drawn = scores_of(f, rows, u, net.score_scale)
         return attends.rows(drawn, sees, plan.ntk)
 
     def itself(a, k, r):
@@ -131,8 +152,10 @@ def attend_pair(
         u = layer.source(b)
         if layer.parts == 1:
             return part(u)
-        cut = u.reshape(layer.parts, -1, *u.shape[1:])
-        return average(lambda p: part(cut[p]), start, layer.parts)
+        axis = 0 if f is None else 1  # of the draws
+        size = u.shape[axis] // layer.parts
+        cut = lambda p: jax.lax.dynamic_slice_in_dim(u, p * size, size, axis)
+        return average(lambda p: part(cut(p)), start, layer.parts)
 
     s, w, *own = average(block, start, layer.blocks)
     v1, v2 = own if layer.top else map(jnp.diagonal, own)
@@ -163,20 +186,15 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
     f_first = normed_factor(net, f0)
     rank = min(f0.shape[-1], 2 * t) if z is None else 2 * t
     attends = mechanism(net.attention)
-    kept = attends.cost(t) if plan.ntk else 1
-    entries = 4 * t * t * kept
-    count, size = plan.blocks(entries, PAIR_BLOCK)
 
-    def laid(number: int) -> Layer:
+    def layer(number: int) -> Layer:
         r = rank if number == 0 else 2 * t
-        shape = (size, 2, t, t) if form == "conditional" else (size, r, r)
-        layer_key = jax.random.fold_in(key, number)
-        source = draws.blocks(layer_key, count, shape, f0.dtype, plan.sampler)
-        return Layer(
-            source, count, parts(size, entries), number == 0 and z is None, number == layers - 1
-        )
+        shape = (2, t, t) if form == "conditional" else (r, r)
+        first, top = number == 0 and z is None, number == layers - 1
+        own = jax.random.fold_in(key, number)
+        return Layer.drawn(attends, t, shape, plan, own, f0.dtype, first=first, top=top)
 
-    stack = [laid(number) for number in range(layers)]
+    stack = [layer(number) for number in range(layers)]
 
     def state(i, j, ntk) -> State:
         if z is not None:
@@ -186,17 +204,19 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         v1, v2 = (jnp.sum(f0[k] ** 2, -1) for k in (i, j))
         return State(s, s if ntk else None, v1[:, None], v2)
 
-    def factor(h: Pair, i, j, layer: Layer):
+    def entering(i, j) -> Pair:
+        return Pair(state(i, j, plan.ntk), state(i, i, False), state(j, j, False))
+
+    def factor(on: Pair, i, j, layer: Layer):
         if form == "conditional":
             return None
         if layer.first and rank < 2 * t:
             return jnp.stack([f_first[i], f_first[j]])
-        s11, s12, s22 = h.z11.nngp, h.z12.nngp, h.z22.nngp
+        s11, s12, s22 = (normed(net, z).nngp for z in (on.z11, on.z12, on.z22))
         return draws.factor(jnp.block([[s11, s12], [s12.T, s22]]))[0].reshape(2, t, -1)
 
-    def pair(ij):
-        i, j = ij
-        on = Pair(state(i, j, plan.ntk), state(i, i, False), state(j, j, False))
+    def pair(i, j, f):
+        on = entering(i, j)
         steep = jnp.zeros(2, f0.dtype)
         for layer in stack:
             chosen = rows_all if layer.top else every
@@ -207,7 +227,8 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
             var = jnp.stack([h.z11.var2[rows[0]], h.z22.var2[rows[1]]])
             here = steepness(attends, net.score_scale, own, var, jnp.stack([mask[i], mask[j]]))
             steep = jnp.maximum(steep, here)
-            f = factor(h, i, j, layer)
+            if layer is not stack[0]:
+                f = factor(on, i, j, layer)
             y = attend_pair(net, plan, layer, h, f, Queries(rows, sees, i == j))
             if not layer.top:
                 m1, m2 = mask[i], mask[j]
@@ -218,4 +239,15 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
         return *read(net, finish(net, before, y), mask[i], mask[j]), steep
 
-    return jax.lax.map(again(pair), pairs)
+    def group(pairs):
+        # A factorisation is a long loop of small steps, taken for all pairs of a group at once.
+        f = jax.vmap(lambda i, j: factor(entering(i, j), i, j, stack[0]))(*pairs)
+        return jax.lax.map(again(lambda args: pair(*args)), (*pairs, f))
+
+    size = pairs[0].size
+    groups = -(-size // max(1, FACTORS // (2 * t) ** 3))
+    each = -(-size // max(1, groups))
+    # The last group is filled up with the first pairs.
+    numbers = np.arange(groups * each).reshape(groups, each) % size
+    found = jax.lax.map(again(group), tuple(k[numbers] for k in pairs))
+    return jax.tree.map(lambda k: k.reshape(-1, *k.shape[2:])[:size], found)

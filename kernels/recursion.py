@@ -141,10 +141,21 @@ def scores(
 
     **Returns:** (n, R, N, T).
     """
+    return scores_of(f, f_rows, u.transpose(1, 0, 2), scale)
+
+
+@highest
+def scores_of(
+    f: Float[Array, "inputs tokens rank"],
+    f_rows: Float[Array, "inputs rows rank_rows"],
+    u: Float[Array | np.ndarray, "rank_rows draws rank"],
+    scale: Any,
+) -> Float[Array, "inputs rows draws tokens"]:
+    """Return `scores`, of normals in the order in which one product takes all draws."""
     n, r_rows, q = f_rows.shape
-    draws, _, r = u.shape
+    _, draws, r = u.shape
     # One product over all draws: (n R, q) x (q, N r).
-    query = f_rows.reshape(n * r_rows, q) @ u.transpose(1, 0, 2).reshape(q, draws * r)
+    query = f_rows.reshape(n * r_rows, q) @ u.reshape(q, draws * r)
     query = query.reshape(n, r_rows * draws, r)
     out = scale * jnp.einsum("nqr,ntr->nqt", query, f)
     return out.reshape(n, r_rows, draws, -1)

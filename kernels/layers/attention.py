@@ -26,7 +26,7 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import State, again, at, fill, steepness
+from theorykit.kernels.recursion import State, again, at, fill, in_parts, steepness
 
 
 @parameters("scale")
@@ -285,7 +285,7 @@ class Heads:
         rows1, rows2 = at(a, i), at(a, j)
         scale2, positions = self.layer.scale**2, self.layer.positions
         if positions is None or not ntk:
-            return self.attends.step(rows1, rows2, tokens, scale2, ntk)
+            return in_parts(self.attends, rows1, rows2, tokens, scale2, ntk)
         shift2 = positions.scale**2 if positions.trained else None
         apart = r2 - r1[:, None]
         return offsets.step(rows1, rows2, tokens, scale2, self.waves, shift2, apart)

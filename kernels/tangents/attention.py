@@ -17,7 +17,7 @@ from theorykit.kernels.attention import mechanism as as_mechanism
 from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.pairs import Layer, Pair, Queries, attend_pair
 from theorykit.kernels.parameters import parameters
-from theorykit.kernels.plan import PAIR_BLOCK, Plan
+from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State, fill
 from theorykit.kernels.tangents.loading import stax
 
@@ -200,10 +200,8 @@ def _through(
 ) -> _Tokens:
     """Return the kernels after the layer and its output weights, each of norm 1."""
     n1, n2, t = z.nngp.shape[:3]
-    kept = heads.attention.cost(t) if plan.ntk else 1
-    count, block = plan.blocks(4 * t * t * kept, PAIR_BLOCK)
-    normals = score_draws.blocks(key, count, (block, 2 * t, 2 * t), z.nngp.dtype, plan.sampler)
-    layer = Layer(normals, count, block, first=False, top=True)
+    shape = 2 * t, 2 * t
+    layer = Layer.drawn(heads.attention, t, shape, plan, key, z.nngp.dtype, first=False, top=True)
     every = jnp.arange(t)
 
     def pair(s11, s12, s22, w12, see1, see2, same):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.kernels import oracle, recursion
+from theorykit.kernels import InfiniteTransformer, oracle, pairs, recursion
 from theorykit.kernels import plan as plans
 from theorykit.kernels.attention import (
     Concentrated,
@@ -257,12 +257,31 @@ def test_draws_in_parts_are_all_draws(mechanism, first, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("form", ["pairwise", "conditional"])
+def test_pairs_in_groups_and_draws_in_parts_are_all_of_them(form, monkeypatch):
+    monkeypatch.setattr(plans, "platform", lambda: "cpu")
+    net = InfiniteTransformer(depth=2, readout="tokens")
+    rng = np.random.default_rng(6)
+    f0, mask = jnp.asarray(rng.normal(size=(3, 4, 9))), jnp.ones((3, 4), bool)
+    plan = plans.Plan(12, 1, True, form, "independent")
+    at = tuple(map(jnp.asarray, np.triu_indices(3)))  # six pairs, in groups of four
+    run = lambda: pairs.pairwise(net, None, f0, mask, at, jax.random.key(1), plan, 2, form)
+    whole = run()
+    monkeypatch.setattr(plans, "IN_CACHE", 200)
+    monkeypatch.setattr(pairs, "FACTORS", 4 * 8**3)
+    assert plans.parts(12, 4 * 4 * 4) > 1
+    for one, other in zip(run(), whole, strict=True):
+        assert one.shape == other.shape
+        # The angle of equal tokens magnifies rounding by its root.
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
 def test_parts_are_equal_and_only_where_caches_are_small(monkeypatch):
     monkeypatch.setattr(plans, "platform", lambda: "cpu")
     for size, entries in ((64, 4096), (60, 4096), (61, 4096), (8, 10), (1, 2**20)):
         count = plans.parts(size, entries)
         assert size % count == 0
         assert count == 1 or size * entries > plans.IN_CACHE
-    assert plans.parts(64, 4096) == 4
+    assert plans.parts(64, plans.IN_CACHE // 16) == 4
     monkeypatch.setattr(plans, "platform", lambda: "gpu")
     assert plans.parts(64, 4096) == 1

@@ -125,6 +125,7 @@ TRACED = {
         X,
     ),
     "recursion.scores": (lambda f: recursion.scores(f, f, array(4, 2, 2), 1.0), X),
+    "recursion.scores_of": (lambda f: recursion.scores_of(f, f, array(2, 4, 2), 1.0), X),
     "attention.Softmax.step": (
         lambda s: attention.Softmax().step(
             *map(Shares, jnp.asarray(array(2, 6, 4, 6))), Tokens(s, None, s, None), 1.0, True
