@@ -146,8 +146,9 @@ class InfiniteTransformer(Spelt):
         """Return kernels between `x1` and `x2`, or the Gram matrices of `x1`.
 
         The values average `replicates` independent estimates, each of `draws` score draws per
-        layer; their spread gives the standard errors. At depth 1 with one MLP, and deeper, an
-        estimate is a nonlinear function of averages and keeps a bias of order 1 / draws.
+        layer; their spread gives the standard errors. What comes after an attention (a layer norm,
+        an activation, another block) is a nonlinear function of its averages, which leaves a bias
+        of order 1 / draws.
 
         **Arguments:**
 

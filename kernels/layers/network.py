@@ -188,8 +188,9 @@ class Description:
         **Arguments:**
 
         - `width`, `heads`, `head_size`: D, H and d_k; the head size is width / heads if not given.
-        - `parameterisation`: "ntk", "standard" or "mup", see `nets.Map`. It concerns the weights
-          only; the scores divided by d_k that go with muP are `kernels.attention.Concentrated`.
+        - `parameterisation`: "ntk", "standard" or "mup", see `kernels.weights.Map`. It
+          concerns the weights only; the scores divided by d_k that go with muP are
+          `kernels.attention.Concentrated`.
         - `dtype`: of the weights. `rngs`: `nnx.Rngs`, a seed or a key.
 
         **Returns:** an `nnx.Module`, a function of one input, (T,) or (T, d), and of its mask (T,),

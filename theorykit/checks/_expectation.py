@@ -14,6 +14,7 @@ from jaxtyping import Float
 from theorykit.checks._base import Check, ClaimError, Trial
 from theorykit.checks._compile import compile_for
 from theorykit.checks._draws import Drawn, Law, as_draws, proved_mean
+from theorykit.checks._sides import joint
 from theorykit.common.arguments import at_least_0, between, flag, reals, size
 from theorykit.results import (
     Evidence,
@@ -73,8 +74,8 @@ class Expectation(Check):
     - `draws`: the law of each argument of the statistic, as in `dict(x=normal("3"))`. The mean of a
       polynomial of them is also computed exactly, and is then the verdict.
     - `each`: the number of draws that a replicate averages.
-    - `value`, `at_most`, `at_least`: exactly one of them, broadcast against the statistic; a
-      fraction is exact.
+    - `value`, `at_most`, `at_least`: exactly one of them, a number or an array with the axes of the
+      statistic; a fraction is exact.
     - `replicates`: how many independent values; `batch`: how many at once.
     - `error`: the probability of refuting a true claim.
     - `within`: a bias that the claim allows (an absolute distance from the value or bound).
@@ -128,13 +129,25 @@ class Expectation(Check):
     def _excess(self, means: np.ndarray) -> np.ndarray:
         """Return by how much means, in fractions, violate the claim."""
         kind = self.chosen()
-        target = np.broadcast_to(as_fractions(getattr(self, kind)), means.shape)
+        target = self._laid(as_fractions(getattr(self, kind)), means.shape)
         away = {
             "value": np.abs(means - target),
             "at_most": means - target,
             "at_least": target - means,
         }[kind]
         return np.asarray(away - Fraction(self.within), dtype=object)
+
+    def _laid(self, target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the value or bound in the shape of the statistic.
+
+        **Raises:** `ClaimError` for one that has another number of axes, or more entries.
+        """
+        if joint(shape, target.shape, ("the statistic", self.chosen())) != shape:
+            raise ClaimError(
+                f"the statistic has shape {shape}, but {self.chosen()} has shape {target.shape}; "
+                "give a number, or an array of the statistic's shape."
+            )
+        return np.broadcast_to(target, shape)
 
     def _sampled(self, trial: Trial) -> Outcome:
         from scipy.special import stdtrit
@@ -152,7 +165,7 @@ class Expectation(Check):
         stderr = flat.std(axis=0, ddof=1) / math.sqrt(len(flat))
         kind = self.chosen()
         target = np.asarray(getattr(self, kind), dtype=float)
-        predicted = np.broadcast_to(target, shape).ravel()
+        predicted = self._laid(target, shape).ravel()
         away = {
             "value": np.abs(mean - predicted),
             "at_most": mean - predicted,

@@ -70,7 +70,7 @@ class Inequality(Check):
 
     - `lhs`, `rhs`: called with the arguments that they name; numbers, arrays or trees of arrays.
       Arrays with equally many axes are broadcast against each other, and numbers against all.
-    - `over`: the domain (`theorykit.domains.inputs`).
+    - `over`: the domain (`theorykit.checks.domains.inputs`).
     - `tol`, `floor`: lhs > rhs counts once lhs - rhs exceeds tol (|lhs| + |rhs|) + floor.
       `floor` stands for the rounding of intermediate quantities of size one; entries where both
       sides are below 1000 floor say nothing about the ratio.

@@ -87,7 +87,7 @@ class Sides:
         left, right = self.at(self.lhs, parameters, xp), self.at(self.rhs, parameters, xp)
         pairs = self._pairs(left, right)
         rows = [
-            [xp.broadcast_to(x, _joint(a.shape, b.shape)).ravel() for x in (a, b)] for a, b in pairs
+            [xp.broadcast_to(x, joint(a.shape, b.shape)).ravel() for x in (a, b)] for a, b in pairs
         ]
         return xp.concatenate([r[0] for r in rows]), xp.concatenate([r[1] for r in rows])
 
@@ -256,29 +256,31 @@ def _paired(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
     return left, right
 
 
-def _joint(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+def joint(
+    left: tuple[int, ...], right: tuple[int, ...], names: tuple[str, str] = ("lhs", "rhs")
+) -> tuple[int, ...]:
     """Return the shape in which entries of both sides are compared.
 
     **Raises:** `ClaimError` if there is none, or an array of each side would be repeated, as for a
     row and a column; or if axes would be lined up by a rule and not by what they are, as for a
     vector and a matrix.
     """
+    given = f"{names[0]} has shape {left} and {names[1]} {right}"
     try:
         shape = np.broadcast_shapes(left, right)
     except ValueError:
-        raise ClaimError(f"lhs has shape {left} and rhs {right}; they do not broadcast.") from None
+        raise ClaimError(f"{given}; they do not broadcast.") from None
     short = min(left, right, key=len)
     if len(left) != len(right) and math.prod(short) > 1:
         row = (1,) * (len(shape) - len(short)) + short
         raise ClaimError(
-            f"lhs has shape {left} and rhs {right}; the missing axis could be any. Give both the "
-            f"same number of axes, as with jnp.reshape(..., {row}) if the last axes belong "
-            "together."
+            f"{given}; the missing axis could be any. Give both the same number of axes, as with "
+            f"jnp.reshape(..., {row}) if the last axes belong together."
         )
     if math.prod(shape) > max(math.prod(left), math.prod(right)):
         raise ClaimError(
-            f"lhs has shape {left} and rhs {right}, which broadcast to {shape}: entries would be "
-            "compared that do not belong together. Let one side have the shape of the result; "
+            f"{given}, which broadcast to {shape}: entries would be compared that do not belong "
+            "together. Let one side have the shape of the result; "
             f"jnp.broadcast_to(..., {shape}) does it where this is meant."
         )
     return shape
@@ -288,7 +290,7 @@ def _flat(
     a: Shaped[np.ndarray, " cases *left"], b: Shaped[np.ndarray, " cases *right"]
 ) -> tuple[Float64[np.ndarray, "cases entries"], Float64[np.ndarray, "cases entries"]]:
     """Broadcast two batches of arrays against each other, all entries in one row."""
-    shape = _joint(a.shape[1:], b.shape[1:])
+    shape = joint(a.shape[1:], b.shape[1:])
     both = []
     for x in (a, b):
         x = x.reshape(x.shape[:1] + (1,) * (len(shape) - x.ndim + 1) + x.shape[1:])
