@@ -5,6 +5,7 @@ import itertools
 import jax
 import numpy as np
 
+from theorykit.common.words import words
 from theorykit.networks.tasks import Majority
 from theorykit.subjects import crasp
 
@@ -109,3 +110,8 @@ def repeated_wrong(program, task):
     """Return the first of all inputs whose repetitions, to length 300, a program gets wrong."""
     given = [ids for n in range(1, task.vocabulary + 1) for ids in inputs(task, n)]
     return first_wrong(program, task, given, repetition)
+
+
+def up_to(most=10):
+    """Return all words of zeros and ones up to a length, short ones first."""
+    return words("01", *range(most + 1))

@@ -16,6 +16,7 @@ from theorykit.checks import construction, exhaustive
 from theorykit.common.words import words
 from theorykit.networks.tasks import LANGUAGES, in_ac0, star_free
 from theorykit.proofs_numeric.limit import _tables
+from theorykit.proofs_numeric.limit._tables import up_to
 from theorykit.subjects import crasp
 
 PLAIN = ["tomita1", "tomita2", "tomita7", "d2", "d3", "d4", "d12", "abcde", "ab_d_bc"]
@@ -37,11 +38,6 @@ def odd_runs_apart(word):
     """Whether no run of ones of odd length is followed by a run of zeros of odd length."""
     runs = [(symbol, len(list(run)) % 2) for symbol, run in itertools.groupby(word)]
     return all(pair != (("1", 1), ("0", 1)) for pair in itertools.pairwise(runs))
-
-
-def up_to(most=10):
-    """Return all words of zeros and ones up to a length, short ones first."""
-    return words("01", *range(most + 1))
 
 
 @claim(

@@ -14,7 +14,7 @@ from theorykit import claim
 from theorykit.checks import construction, exhaustive
 from theorykit.networks.tasks import ALGORITHMIC, Sort, UniqueCopy
 from theorykit.proofs_numeric.limit import _tables
-from theorykit.proofs_numeric.limit.tables import up_to
+from theorykit.proofs_numeric.limit._tables import up_to
 from theorykit.subjects import crasp
 
 NEXT = {

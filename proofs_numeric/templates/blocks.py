@@ -4,16 +4,13 @@ Claim D.3 is tried with three samples of the second of two templates, and two of
 """
 
 import jax.numpy as jnp
-import numpy as np
 
 from theorykit import claim
 from theorykit.certify import exact
 from theorykit.checks import everywhere, identity, inequality
 from theorykit.checks.domains import inputs, interval, reals
 from theorykit.kernels import ridge
-
-SIZES = np.array([2, 3])
-BLOCK = np.repeat([0, 1], SIZES)
+from theorykit.proofs_numeric.templates._ridge import BLOCK, SIZES, from_spectrum, solved
 
 
 def norm(x):
@@ -21,24 +18,9 @@ def norm(x):
     return jnp.sqrt(jnp.sum(x**2) + 1e-300)
 
 
-def from_spectrum(turn, e):
-    """Return a symmetric 2 x 2 matrix whose eigenvalues are away from 0."""
-    e = jnp.where(e >= 0, e + 0.1, e - 0.1)
-    Q = jnp.array([[jnp.cos(turn), -jnp.sin(turn)], [jnp.sin(turn), jnp.cos(turn)]])
-    return dict(N=Q @ jnp.diag(e) @ Q.T, smallest=jnp.abs(e).min())
-
-
 BLOCKS = inputs(turn=reals(), e=reals("2"), share=interval(0.01, 0.95)).map(
     lambda turn, e, share: dict(**from_spectrum(turn, e), share=share)
 )
-
-
-def solved(N, smallest, share):
-    """Return (K_ideal + lambda)^-1 v_ideal for a string of the first template, and lambda, tau."""
-    tau = 2 * smallest
-    K = N[BLOCK][:, BLOCK]
-    found = jnp.linalg.solve(K + share * tau * jnp.eye(5), K[:, 0])
-    return found, share * tau, tau
 
 
 def residual(N, smallest, share):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
-from theorykit.proofs_numeric.templates.one_token import (
+from theorykit.proofs_numeric.templates._one_token import (
     HEADS,
     RATE,
     SEEN,

@@ -8,8 +8,7 @@ from theorykit.certify import exact
 from theorykit.checks import alternative, everywhere, inequality, rate
 from theorykit.checks.domains import inputs, interval, reals
 from theorykit.kernels import ridge
-from theorykit.proofs_numeric.templates.blocks import from_spectrum, solved
-from theorykit.proofs_numeric.templates.samples import IDEAL
+from theorykit.proofs_numeric.templates._ridge import IDEAL, from_spectrum, solved
 
 
 def diverse_error(n, decay, diagonal=1.0, scale=1.0):

@@ -15,7 +15,8 @@ from theorykit import claim
 from theorykit.checks import exhaustive, rate
 from theorykit.kernels import ridge
 from theorykit.proofs_numeric.templates._powers import power_of
-from theorykit.subjects.templates import Distribution, families, uniform_maps
+from theorykit.proofs_numeric.templates._ridge import IDEAL, same_different
+from theorykit.subjects.templates import uniform_maps
 
 
 def incidence_kernel(x, y, shift=0.0):
@@ -24,15 +25,6 @@ def incidence_kernel(x, y, shift=0.0):
     flat = lambda z: (z[:, :, None] == z[:, None, :]).reshape(len(z), -1).astype(float)
     agree = (x[:, None, :] == y[None, :, :]).mean(2)
     return flat(x) @ flat(y).T / k**2 + agree + shift
-
-
-def same_different(symbols):
-    """Return the same/different task over an alphabet."""
-    return Distribution(families.same_different(), symbols=symbols)
-
-
-IDEAL = np.array([[1.0, 0.5], [0.5, 0.5]])
-"""N of the incidence kernel for αα and αβ: <XX', YY'> / 4."""
 
 
 def idealised(key, n, symbols, decay):

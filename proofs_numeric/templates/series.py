@@ -11,13 +11,9 @@ from theorykit import claim
 from theorykit.checks import exhaustive, inequality
 from theorykit.checks.domains import inputs, interval, positive, reals
 from theorykit.proofs_numeric.templates._powers import power_of
+from theorykit.proofs_numeric.templates._series import RADIUS, absolute
 
 SERIES = inputs(a=reals("6"), b=reals("6"), r=interval(0, 1))
-
-
-def absolute(a, r):
-    """Return sum over n >= 1 of |a_n| r^n: the least tau_2 for tau_1 = r (Definition G.2)."""
-    return jnp.sum(jnp.abs(a[1:]) * r ** np.arange(1, len(a)))
 
 
 @claim(
@@ -175,16 +171,6 @@ def derivative_bound_repaired():
     )
 
 
-def logistic(u, order):
-    """Return the Taylor coefficients of 1 / (1 + e^-u) around u, from s' = s (1 - s)."""
-    s = [jax.nn.sigmoid(u)]
-    for n in range(order):
-        square = sum(s[i] * s[n - i] for i in range(n + 1))
-        s.append((s[n] - square) / (n + 1))
-    return jnp.stack(s)
-
-
-RADIUS = 1 / (2 * math.e**2)
 LOGITS = inputs(zeta=reals("3"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import inequality, rate
 from theorykit.checks.domains import inputs, positive, reals
-from theorykit.proofs_numeric.templates.series import RADIUS, absolute, logistic
+from theorykit.proofs_numeric.templates._series import RADIUS, absolute, logistic
 
 ORDER = 4
 

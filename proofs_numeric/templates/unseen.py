@@ -8,7 +8,7 @@ import numpy as np
 from theorykit import claim
 from theorykit.checks import exhaustive, rate
 from theorykit.kernels import activations, ridge, template_mlp, template_transformer
-from theorykit.proofs_numeric.templates.samples import same_different
+from theorykit.proofs_numeric.templates._ridge import same_different
 from theorykit.subjects.templates import Distribution, families
 
 KERNEL = dict(beta=30.0, gamma=1.0, activation=activations.Cos(1.0, 0.5), draws=2048, replicates=1)

@@ -6,7 +6,7 @@ import pytest
 
 from theorykit.common.words import words
 from theorykit.networks.tasks import LANGUAGES
-from theorykit.proofs_numeric.limit import _tables, tables
+from theorykit.proofs_numeric.limit import _tables, tables, tasks
 from theorykit.subjects import crasp
 
 NAMES = tables.PLAIN + tables.PLACED
@@ -23,7 +23,7 @@ def test_there_is_a_program_for_every_yes_of_table_2():
 
 def test_there_is_a_program_for_every_yes_of_table_3():
     yes = {row["task"] for row in crasp.table(3) if row["positions"] == "yes"}
-    assert set(tables.NEXT) == yes
+    assert set(tasks.NEXT) == yes
     for row in crasp.table(3):
         if row["task"] in yes:
             program = crasp.load(f"next_{row['task']}")
@@ -38,7 +38,7 @@ def test_the_interpreter_agrees_with_the_automaton(name):
             assert crasp.interpreted(program, word) == language.accepts(word), word
 
 
-@pytest.mark.parametrize("name", [*NAMES, *(f"next_{task}" for task in tables.NEXT)])
+@pytest.mark.parametrize("name", [*NAMES, *(f"next_{task}" for task in tasks.NEXT)])
 def test_programs_print_as_they_are(name):
     program = crasp.load(name)
     assert crasp.parse(str(program)) == program
@@ -77,7 +77,7 @@ def test_long_words_are_half_in_the_language():
 
 
 def test_transcripts():
-    task = tables.NEXT["sort"][0]
+    task = tasks.NEXT["sort"][0]
     row, after = _tables.transcript(task, [3, 1])
     assert row == [task.start, 3, 1, task.separator, 1, 3]
     assert after == [1, 3, task.end]
@@ -87,6 +87,6 @@ def test_transcripts():
 
 
 def test_a_wrong_prediction_is_found():
-    task = tables.NEXT["bin_majority"][0]
+    task = tasks.NEXT["bin_majority"][0]
     source = crasp.source("next_bin_majority").replace("C1(i) > C0(i)", "C1(i) >= 2")
     assert _tables.first_wrong(crasp.parse(source), task, [(1, 1), (1,)]) == "SOS 1 SEP 1"

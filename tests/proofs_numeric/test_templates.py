@@ -23,13 +23,13 @@ def test_a_derivative_that_tells_nothing_is_found(monkeypatch):
 
 
 def test_a_wrong_sign_of_b_is_found(monkeypatch):
-    from theorykit.proofs_numeric.templates import copying
+    from theorykit.proofs_numeric.templates import one_token
 
-    right = copying.nets.Transformer
+    right = one_token.nets.Transformer
     a, b = 0.3, -0.4
     wrong = lambda **options: right(**(options | dict(scalars=(a, b))))
-    monkeypatch.setattr(copying.nets, "Transformer", wrong)
-    assert copying.network_of_one_token.run().verdict == "refuted"
+    monkeypatch.setattr(one_token.nets, "Transformer", wrong)
+    assert one_token.network_of_one_token.run().verdict == "refuted"
 
 
 def test_a_wrong_phase_is_found(monkeypatch):
