@@ -1,7 +1,7 @@
 """A symmetric last-token Gram matrix against one matrix product of the same size.
 
     python benchmarks/gram.py [--inputs 2048] [--tokens 32] [--features 64] [--draws 256]
-        [--attention softmax] [--ntk]
+        [--attention softmax] [--positions none] [--ntk]
 
 The product is the (inputs, draws * features) x (draws * features, inputs) one of the feature form.
 `rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
@@ -13,13 +13,19 @@ import jax
 import jax.numpy as jnp
 from _timing import alternate, report, spread
 
-from theorykit import kernels
-from theorykit.kernels import attention
+from theorykit.kernels import attention, layers
 
 ATTENTIONS = {
     "softmax": attention.Softmax(),
     "sigmoid": attention.Sigmoid(),
     "relu": attention.NormalisedRelu(),
+    "linear": attention.Linear(),
+}
+POSITIONS = {
+    "none": None,
+    "rope": layers.RoPE(),
+    "alibi": layers.ALiBi(),
+    "bias": layers.RelativeBias(),
 }
 
 
@@ -31,16 +37,22 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--attention", choices=ATTENTIONS, default="softmax")
+    parser.add_argument("--positions", choices=POSITIONS, default="none", help="in the scores")
     parser.add_argument("--ntk", action="store_true", help="time NNGP and NTK together")
     at = parser.parse_args()
 
     key = jax.random.key(0)
     x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
     a = jax.random.normal(key, (at.inputs, at.draws * at.features), jnp.float32)
-    net = kernels.InfiniteTransformer(attention=ATTENTIONS[at.attention])
+    net = layers.serial(
+        layers.Embed(features=at.features),
+        layers.Attention(ATTENTIONS[at.attention], positions=POSITIONS[at.positions]),
+        layers.MLP(),
+        layers.Readout("last"),
+    )
     get = ("nngp", "ntk") if at.ntk else ("nngp",)
     product = jax.jit(lambda a: a @ a.T)
-    kernel = lambda: net(x, key=key, draws=at.draws, replicates=1, get=get, draw="joint")
+    kernel = lambda: net.kernel(x, key=key, draws=at.draws, replicates=1, get=get)
     seconds = alternate({"product": lambda: product(a), "kernel": lambda: kernel().nngp}, at.rounds)
     rates = [p / k for p, k in zip(seconds["product"], seconds["kernel"], strict=True)]
     flops = 2 * at.inputs**2 * at.draws * at.features

@@ -79,7 +79,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
     factor: Array | None
     f0 = embed(net, x, mask, positions)
     rank = f0.shape[-1]
-    one_token = net.readout == "last" and form[-1] == "joint" and not plan.exact
+    one_token = net.readout == "last" and form[-1] == "joint"
     # Features for the NTK are matrices, worth it while they are smaller than the tokens.
     fast = one_token and (not plan.ntk or (net.depth == 1 and rank**2 <= 16 * t * t))
     joint = sum(f == "joint" for f in form)
@@ -191,8 +191,6 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
     pairs = n * (n + 1) // 2 if n1 == n else n1 * (n - n1)
     form, cost = forms(net, plan, n, pairs, t, d + t * positions)
     traced = not known(x, key, net, mask)
-    if plan.exact:
-        key = jax.random.key(0)  # nothing that is drawn is used
     if traced:
         net, x, mask, key = varying((net, x, mask, key), net, x, mask, key)
 
@@ -206,7 +204,7 @@ def _run(net: Any, inputs: Inputs, key: Array, plan: Plan, progress: bool | None
         return estimate(net, *now, n1, each, form, positions, tick)
 
     kernel, rare = replicated(one, plan, traced, n1 == n, progress)
-    kernel = kernel._replace(draw="exact" if plan.exact else ", ".join(dict.fromkeys(form)))
+    kernel = kernel._replace(draw=", ".join(dict.fromkeys(form)))
     kernel = returned(kernel, inputs.dtype)
     if not traced:
         where = f"score_scale {float(net.score_scale):g}"
@@ -279,9 +277,10 @@ def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
             if bool(jnp.isfinite(values).all()):
                 continue
             scale, _, size = where.partition(" ")
+            known = f" ({scale} is {size})" if size else ""
             raise ValueError(
-                f"the {name} is beyond the range of {values.dtype}: smaller inputs or scales "
-                f"({scale} is {size}), or a wider dtype, would be right"
+                f"the {name} is beyond the range of {values.dtype}: smaller inputs or scales"
+                f"{known}, or a wider dtype, would be right"
             )
     if rare is not None and float(rare[0]) > 0:
         count, seen, needed = map(float, rare)

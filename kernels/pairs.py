@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import draws
@@ -21,7 +20,16 @@ from theorykit.kernels.blocks import (
 )
 from theorykit.kernels.devices import varying
 from theorykit.kernels.plan import PAIR_BLOCK, Plan, parts
-from theorykit.kernels.recursion import State, again, at, average, scores_of, steepness, visible
+from theorykit.kernels.recursion import (
+    State,
+    again,
+    at,
+    average,
+    in_groups,
+    scores_of,
+    steepness,
+    visible,
+)
 
 FACTORS = 2**24  # entries that the factorisations of a group of pairs go through
 
@@ -239,15 +247,9 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         before = State(s, w, on.z12.var1[rows[0]], on.z12.var2[rows[1]])
         return *read(net, finish(net, before, y), mask[i], mask[j]), steep
 
-    def group(pairs):
+    def group(*pairs):
         # A factorisation is a long loop of small steps, taken for all pairs of a group at once.
         f = jax.vmap(lambda i, j: factor(entering(i, j), i, j, stack[0]))(*pairs)
         return jax.lax.map(again(lambda args: pair(*args)), (*pairs, f))
 
-    size = pairs[0].size
-    groups = -(-size // max(1, FACTORS // (2 * t) ** 3))
-    each = -(-size // max(1, groups))
-    # The last group is filled up with the first pairs.
-    numbers = np.arange(groups * each).reshape(groups, each) % size
-    found = jax.lax.map(again(group), tuple(k[numbers] for k in pairs))
-    return jax.tree.map(lambda k: k.reshape(-1, *k.shape[2:])[:size], found)
+    return in_groups(group, pairs, max(1, FACTORS // (2 * t) ** 3))

@@ -16,7 +16,7 @@ from theorykit.kernels.attention import Mechanism, mechanism
 from theorykit.kernels.devices import home, spread
 from theorykit.kernels.draws import SAMPLERS
 from theorykit.kernels.inputs import lay_out, number, wanted
-from theorykit.kernels.layers.network import laid
+from theorykit.kernels.layers.network import laid, run
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import DRAWS, Plan
 from theorykit.kernels.result import Kernel
@@ -192,14 +192,18 @@ class InfiniteTransformer(Spelt):
             rank=None if rank is None else size("rank", rank),
         )
         if mechanism(self.attention).exact:
-            plan = plan.without_draws()
+            described = self.description(features=inputs.x.shape[-1])
+            plan, key = plan.without_draws(), jax.random.key(0)
+            found = run(described, inputs, key, plan, progress, home(x1, x2))
         elif key is None:
             raise ValueError(
                 "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
         elif not is_key(key):
             raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
-        result = spread(engine.run(self, inputs, key, plan, progress, home(x1, x2)), x1, x2)
+        else:
+            found = engine.run(self, inputs, key, plan, progress, home(x1, x2))
+        result = spread(found, x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 
 

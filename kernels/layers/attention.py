@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import draws, features
-from theorykit.kernels.attention import Mechanism, Tokens, mechanism
+from theorykit.kernels.attention import Mechanism, Settled, Tokens, mechanism
 from theorykit.kernels.blocks import average, factor_of
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import number
@@ -26,7 +26,16 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import State, again, at, fill, in_parts, steepness
+from theorykit.kernels.recursion import (
+    State,
+    again,
+    at,
+    entries_of,
+    fill,
+    in_parts,
+    over_pairs,
+    steepness,
+)
 
 
 @parameters("scale")
@@ -92,7 +101,10 @@ class Attention(Layer):
         var = jnp.take_along_axis(jnp.sum(heads.f_asks**2, -1), heads.rows, 1)
         real = at.mask if memory is None else memory.mask
         at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, real)))
-        y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
+        if isinstance(heads.attends, Settled):
+            y = heads.settled(at)
+        else:
+            y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
         ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
         return y._replace(ntk=ntk)
 
@@ -159,7 +171,9 @@ class Heads:
         rows = jnp.broadcast_to(jnp.arange(t), (n, t)) if at.rows is None else at.rows
         sees = own if at.rows is None else jnp.take_along_axis(own, rows[:, :, None], 1)
         waves = None if layer.positions is None else layer.positions.waves(t)
-        return Heads(layer, mechanism(layer.of), asks, h, f_asks, f, left, rows, sees, waves)
+        attends = mechanism(layer.of)
+        left = jnp.zeros_like(left) if attends.exact else left  # no factor is needed
+        return Heads(layer, attends, asks, h, f_asks, f, left, rows, sees, waves)
 
     def reads_one(self, at: Setting) -> bool:
         """Return whether features make the layer: one token is wanted of each input.
@@ -205,8 +219,35 @@ class Heads:
         """Return the `Rows` of all inputs."""
         sees = self.sees[:, :, None]
         if self.attends.exact:
-            return self.attends.settled(jnp.sum(self.f**2, -1)[:, None, None], sees)
+            own = jnp.sum(self.f**2, -1) if self.z is None else jnp.einsum("iaia->ia", self.z.nngp)
+            return self.attends.settled(own[:, None, None], sees)
         return self.attends.rows(self.scores(drawn), sees, slopes)
+
+    def settled(self, at: Setting) -> State:
+        """Return the state after a layer whose weights are numbers, and which is linear."""
+        a, ntk = self.weights(None, False).weights[:, :, 0], at.plan.ntk
+        one, two = at.sides()
+        if self.z is None:
+            phi = jnp.einsum("ias,isr->iar", a, self.f)
+            nngp = carried = jnp.einsum("iar,jbr->iajb", phi[one], phi[two])
+            var = jnp.sum(phi**2, -1)
+        else:
+            through = lambda k: jnp.einsum("ias,isju,jbu->iajb", a[one], k[one][:, :, two], a[two])
+            nngp = carried = through(self.z.nngp)
+            if ntk and self.z.ntk is not None:
+                carried = through(self.z.ntk)
+            var = jnp.einsum("ias,isiu,iau->ia", a, self.z.nngp, a)
+        return self.state(nngp, nngp + carried if ntk else None, var, at)
+
+    def state(self, nngp: Array, ntk: Array | None, var: Array, at: Setting) -> State:
+        """Return the state whose inputs have the variances `var`, (n, R)."""
+        one, two = at.sides()
+        if one is two:
+            # Equal to the variances to the last bit: the angle of equal tokens is 0.
+            nngp = (nngp + nngp.transpose(2, 3, 0, 1)) / 2
+            ntk = None if ntk is None else (ntk + ntk.transpose(2, 3, 0, 1)) / 2
+            var = jnp.einsum("iaia->ia", nngp)
+        return State(nngp, ntk, var[one][:, :, None, None], var[two])
 
     def one_token(self, at: Setting) -> State:
         """Return the state after the layer of one token of each input, from features."""
@@ -253,25 +294,22 @@ class Heads:
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
-            of_pair = again(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk))
-            nngp, ntk = jax.lax.map(of_pair, tuple(pairs))
-            own = again(lambda i: jnp.diagonal(self.pair(a, i, i, False)[0]))
+            entries = entries_of(a, f.shape[1], self.attends)
+            of_pair = lambda i, j: self.pair(a, i, j, plan.ntk)
+            nngp, ntk = over_pairs(of_pair, tuple(pairs), entries)
+            own = lambda i: jnp.diagonal(self.pair(a, i, i, False)[0])
             if square:
                 whole = fill(nngp, n)
                 own_var = jnp.einsum("iaia->ia", whole)
                 return whole, None if ntk is None else fill(ntk, n), own_var
             laid = lambda v: v.reshape(one.size, two.size, k, k).transpose(0, 2, 1, 3)
-            own_var = jax.lax.map(own, jnp.arange(n))
+            own_var = over_pairs(own, (jnp.arange(n),), entries)
             return laid(nngp), None if ntk is None else laid(ntk), own_var
 
         zero = jnp.zeros((one.size, k, two.size, k), f.dtype)
         start = zero, zero if plan.ntk else None, jnp.zeros((n, k), f.dtype)
         nngp, ntk, var = average(block, varying(start, f), count)
-        if square:
-            # Equal to the variances to the last bit: the angle of equal tokens is 0.
-            nngp = (nngp + nngp.transpose(2, 3, 0, 1)) / 2
-            var = jnp.einsum("iaia->ia", nngp)
-        return State(nngp, ntk, var[one][:, :, None, None], var[two])
+        return self.state(nngp, ntk, var, at)
 
     def pair(self, a: Any, i: Any, j: Any, ntk: bool) -> tuple[Array, Array | None]:
         """Return NNGP and NTK between the wanted tokens of two inputs, from a block of draws."""
