@@ -14,15 +14,14 @@ from theorykit.kernels.plan import BLOCK, Plan
 from theorykit.kernels.recursion import (
     State,
     add,
+    again,
     at,
     attend,
     average,
     drawn_rows,
-    entries_of,
     in_parts,
     layer_norm,
     mlp,
-    over_pairs,
     steepness,
     visible,
 )
@@ -180,22 +179,21 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 
     def block(b):
         a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
-        entries = entries_of(a, t, attends)
-        own = lambda i: jnp.diagonal(step(a, i, i, False)[0])
-        found = over_pairs(lambda i, j: step(a, i, j, plan.ntk), pairs, entries)
-        return *found, over_pairs(own, (jnp.arange(n),), entries)
+        own = jax.lax.map(again(lambda i: jnp.diagonal(step(a, i, i, False)[0])), jnp.arange(n))
+        return *jax.lax.map(again(lambda ij: step(a, ij[0], ij[1], plan.ntk)), pairs), own
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
     nngp, ntk, var = average(block, varying(start, factor), count)
 
-    def out(i, j, nngp, ntk):
+    def out(args):
+        i, j, nngp, ntk = args
         y = State(on_diagonal(nngp, var[i], i == j), ntk, var[i][:, None], var[j])
         var1, var2 = z.var2[i][rows[i]][:, None], z.var2[j][rows[j]]
         before = State(at_rows(z.nngp, i, j), at_rows(z.ntk, i, j), var1, var2)
         return read(net, finish(net, before, y), mask[i], mask[j])
 
-    values = over_pairs(out, (*pairs, nngp, ntk), 4 * t * t)
+    values = jax.lax.map(out, (*pairs, nngp, ntk))
     return values, left, own_steepness(net, factor, mask, rows)
 
 

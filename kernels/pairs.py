@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import draws
@@ -25,7 +26,6 @@ from theorykit.kernels.recursion import (
     again,
     at,
     average,
-    in_groups,
     scores_of,
     steepness,
     visible,
@@ -252,4 +252,17 @@ def pairwise(net, z: State | None, f0, mask, pairs, key, plan: Plan, layers: int
         f = jax.vmap(lambda i, j: factor(entering(i, j), i, j, stack[0]))(*pairs)
         return jax.lax.map(again(lambda args: pair(*args)), (*pairs, f))
 
-    return in_groups(group, pairs, max(1, FACTORS // (2 * t) ** 3))
+    return _in_groups(group, pairs, max(1, FACTORS // (2 * t) ** 3))
+
+
+def _in_groups(f: Callable[..., Any], args: tuple[Any, ...], most: int) -> Any:
+    """Return `f` of groups of at most `most` entries of its arguments, put together again.
+
+    The last group is filled up with first entries. Nothing in a group is kept for a gradient.
+    """
+    size = args[0].shape[0]
+    groups = -(-size // most)
+    each = -(-size // max(1, groups))
+    numbers = np.arange(groups * each).reshape(groups, each) % max(1, size)
+    found = jax.lax.map(again(lambda group: f(*group)), jax.tree.map(lambda k: k[numbers], args))
+    return jax.tree.map(lambda k: k.reshape(-1, *k.shape[2:])[:size], found)

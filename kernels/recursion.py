@@ -13,14 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from theorykit.common.devices import platform
 from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Duals
 from theorykit.kernels.attention import Mechanism, Tokens, mechanism
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
-from theorykit.kernels.plan import BLOCK, IN_CACHE, parts
+from theorykit.kernels.plan import parts
 
 
 class State(NamedTuple):
@@ -235,13 +234,14 @@ def attend(
 
     i, j = jnp.triu_indices(n)
 
-    def pair(i, j):
+    def pair(ij):
+        i, j = ij
         s = s_in[i, :, j]
         w = None if w_in is None else w_in[i, :, j]
         tokens = Tokens(s, w, s, w)
         return in_parts(attends, at(a, i), at(a, j), tokens, score_scale**2, tangent)
 
-    s_out, w_out = over_pairs(pair, (i, j), entries_of(a, t, attends))
+    s_out, w_out = jax.lax.map(again(pair), (i, j))
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
 
@@ -262,35 +262,6 @@ def in_parts(
 
     zero = jnp.zeros((r, rows2.weights.shape[0]), rows1.weights.dtype)
     return average(part, varying((zero, zero if ntk else None), rows1.weights), count)
-
-
-def over_pairs(step: Callable[..., Any], pairs: tuple[Any, ...], entries: int) -> Any:
-    """Return a step on each pair of inputs, stacked: on several at once where they are small.
-
-    **Arguments:** `step`, a function of what `pairs` hold, arrays with an entry for each of them;
-    `entries`, how many a pair takes.
-    """
-    most = (IN_CACHE if platform() == "cpu" else BLOCK) // entries
-    return in_groups(jax.vmap(again(step)), pairs, max(1, most))
-
-
-def entries_of(rows: Any, tokens: int, attends: Mechanism) -> int:
-    """Return how many entries a pair of inputs takes, with `Rows` of (n, R, N, T) arrays."""
-    _, r, n, t = rows.weights.shape
-    return max(tokens * t, 4 * n * r * t * attends.cost(t))
-
-
-def in_groups(f: Callable[..., Any], args: tuple[Any, ...], most: int) -> Any:
-    """Return `f` of groups of at most `most` entries of its arguments, put together again.
-
-    The last group is filled up with first entries. Nothing in a group is kept for a gradient.
-    """
-    size = args[0].shape[0]
-    groups = -(-size // most)
-    each = -(-size // max(1, groups))
-    numbers = np.arange(groups * each).reshape(groups, each) % max(1, size)
-    found = jax.lax.map(again(lambda group: f(*group)), jax.tree.map(lambda k: k[numbers], args))
-    return jax.tree.map(lambda k: k.reshape(-1, *k.shape[2:])[:size], found)
 
 
 def again(step: Callable[..., Any]) -> Callable[..., Any]:

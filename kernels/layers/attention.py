@@ -26,16 +26,7 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import (
-    State,
-    again,
-    at,
-    entries_of,
-    fill,
-    in_parts,
-    over_pairs,
-    steepness,
-)
+from theorykit.kernels.recursion import State, again, at, fill, in_parts, steepness
 
 
 @parameters("scale")
@@ -294,16 +285,15 @@ class Heads:
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
-            entries = entries_of(a, f.shape[1], self.attends)
-            of_pair = lambda i, j: self.pair(a, i, j, plan.ntk)
-            nngp, ntk = over_pairs(of_pair, tuple(pairs), entries)
-            own = lambda i: jnp.diagonal(self.pair(a, i, i, False)[0])
+            of_pair = again(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk))
+            nngp, ntk = jax.lax.map(of_pair, tuple(pairs))
+            own = again(lambda i: jnp.diagonal(self.pair(a, i, i, False)[0]))
             if square:
                 whole = fill(nngp, n)
                 own_var = jnp.einsum("iaia->ia", whole)
                 return whole, None if ntk is None else fill(ntk, n), own_var
             laid = lambda v: v.reshape(one.size, two.size, k, k).transpose(0, 2, 1, 3)
-            own_var = over_pairs(own, (jnp.arange(n),), entries)
+            own_var = jax.lax.map(own, jnp.arange(n))
             return laid(nngp), None if ntk is None else laid(ntk), own_var
 
         zero = jnp.zeros((one.size, k, two.size, k), f.dtype)
