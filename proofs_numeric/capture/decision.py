@@ -257,7 +257,7 @@ def markov():
     """
     return expectation(
         statistic=over_graphs(late),
-        at_most=DELTAS,
+        at_most=DELTAS[None],  # of tasks and deltas
         replicates=12,
         error=1e-3,
         vectorize=False,
@@ -280,7 +280,7 @@ def truncated():
     """
     return expectation(
         statistic=over_graphs(wrong),
-        at_most=DELTAS,
+        at_most=DELTAS[None],  # of tasks and deltas
         replicates=12,
         error=1e-3,
         vectorize=False,
