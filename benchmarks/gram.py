@@ -8,11 +8,14 @@ The product is the (inputs, draws * features) x (draws * features, inputs) one o
 """
 
 import argparse
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from _timing import alternate, report, spread
 
+from theorykit import kernels
 from theorykit.kernels import attention, layers
 
 ATTENTIONS = {
@@ -44,15 +47,18 @@ def main() -> None:
     key = jax.random.key(0)
     x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
     a = jax.random.normal(key, (at.inputs, at.draws * at.features), jnp.float32)
-    net = layers.serial(
-        layers.Embed(features=at.features),
-        layers.Attention(ATTENTIONS[at.attention], positions=POSITIONS[at.positions]),
-        layers.MLP(),
-        layers.Readout("last"),
-    )
+    attends, positions = ATTENTIONS[at.attention], POSITIONS[at.positions]
+    of: Any = partial(kernels.InfiniteTransformer(attention=attends), draw="joint")
+    if positions is not None:  # which only descriptions have
+        of = layers.serial(
+            layers.Embed(features=at.features),
+            layers.Attention(attends, positions=positions),
+            layers.MLP(hidden=False),
+            layers.Readout("last"),
+        ).kernel
     get = ("nngp", "ntk") if at.ntk else ("nngp",)
     product = jax.jit(lambda a: a @ a.T)
-    kernel = lambda: net.kernel(x, key=key, draws=at.draws, replicates=1, get=get)
+    kernel = lambda: of(x, key=key, draws=at.draws, replicates=1, get=get)
     seconds = alternate({"product": lambda: product(a), "kernel": lambda: kernel().nngp}, at.rounds)
     rates = [p / k for p, k in zip(seconds["product"], seconds["kernel"], strict=True)]
     flops = 2 * at.inputs**2 * at.draws * at.features
