@@ -4,6 +4,7 @@ Softmax and identity have names; the others are given as objects, and so are you
 """
 
 from theorykit.kernels.attention.base import Elementwise as Elementwise
+from theorykit.kernels.attention.base import Exact as Exact
 from theorykit.kernels.attention.base import Mechanism as Mechanism
 from theorykit.kernels.attention.base import Normalised as Normalised
 from theorykit.kernels.attention.base import Settled as Settled

@@ -6,6 +6,7 @@ A mechanism is a frozen dataclass, derived from one of these classes:
 - `Normalised`, where that is divided by its sum over the tokens seen: define `function`;
 - `Settled`, where weights do not fluctuate when heads are large: define `settled`, and `weights`
   for finite networks;
+- `Exact`, where the layer has another closed form: define `closed` too;
 - `Mechanism`, for anything else: define `weights`. Its derivatives are then found by automatic
   differentiation, at T times the cost for T tokens.
 
@@ -13,13 +14,16 @@ Nothing else is needed. To make JAX differentiate in a field that is a real scal
 `@parameters("name")` above `@dataclass(frozen=True)`.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
+from theorykit.common.precision import highest
 from theorykit.common.spelling import Spelt
 from theorykit.kernels.attention.rows import Fixed, General, Ratio, Separate, Tokens, step
 
@@ -150,18 +154,50 @@ class Normalised(Mechanism):
         return jnp.where(total == 0, 1.0, total)
 
 
-class Settled(Mechanism):
-    """Weights that are numbers when heads are infinitely large: no draws, and no score gradients.
-
-    The layer is then linear: `S_out = A1 S A2'`, and `A1 W A2'` is added for the NTK.
-    """
+class Exact(Mechanism):
+    """A layer with a closed form, made of products `A1 V A2'` with matrices that are not random."""
 
     exact: ClassVar[bool] = True
     saturates: ClassVar[bool] = False
 
     @abstractmethod
     def settled(self, variances, allowed):
-        """Return `Fixed` weights, given the variances of the tokens that are looked at."""
+        """Return `Fixed`, the matrices A, given the variances of the tokens that are looked at."""
+
+    @abstractmethod
+    def closed(
+        self,
+        through: Callable[..., Float[Array, "..."]],
+        tokens: Tokens,
+        scale2: Float[ArrayLike, ""],
+        ntk: bool,
+    ) -> tuple[Float[Array, "..."], Float[Array, "..."] | None]:
+        """Return NNGP and NTK after the layer, of as many inputs as `through` takes at a time.
+
+        **Arguments:** `through`: a function of one or two fields among `tokens.nngp` and
+        `tokens.ntk` that returns `A1 V A2'`, with V their elementwise product; the others as for
+        `rows.step`.
+        """
+
+    @highest
+    def step(self, rows1, rows2, tokens, scale2, ntk):
+        """Return NNGP and NTK after the layer, of a pair of inputs."""
+        a1, a2 = rows1.weights[:, 0], rows2.weights[:, 0]
+        return self.closed(lambda *v: a1 @ math.prod(v) @ a2.T, tokens, scale2, ntk)
+
+
+class Settled(Exact):
+    """Weights that are numbers when heads are infinitely large: no draws, and no score gradients.
+
+    The layer is then linear: `S_out = A1 S A2'`, and `A1 W A2'` is added for the NTK.
+    """
+
+    def closed(self, through, tokens, scale2, ntk):
+        """Return what the weights make of NNGP and NTK."""
+        out = through(tokens.nngp)
+        if not ntk:
+            return out, None
+        return out, out + (out if tokens.ntk is None else through(tokens.ntk))
 
 
 def _each(g: Any) -> Any:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit.common.spelling import nearest
-from theorykit.kernels.attention.base import Mechanism
+from theorykit.kernels.attention.base import Exact, Mechanism
 from theorykit.kernels.attention.identity import Identity
 from theorykit.kernels.attention.softmax import Softmax
 
@@ -35,17 +35,19 @@ def mechanism(attention: Any) -> Mechanism:
             f"attention is one of {', '.join(map(repr, NAMES))}, got {attention!r}; other "
             f"mechanisms are objects, such as kernels.attention.Sigmoid().{meant}"
         )
+    if known.exact and not isinstance(known, Exact):
+        raise ValueError(
+            f"an exact mechanism is derived from Exact or Settled, but {known!r} is not"
+        )
     lies = lambda name: next(c for c in type(known).__mro__ if name in vars(c))
-    weights, others = lies("weights"), [lies(name) for name in ("rows", "settled", "step")]
-    for other in others:
+    weights = lies("weights")
+    for other in map(lies, ("settled",) if known.exact else ("rows", "step")):
         if other is not Mechanism and other is not weights and issubclass(weights, other):
             raise ValueError(
                 f"a mechanism brings its weights with their derivatives, but {weights.__name__} "
                 f"changes the weights of {other.__name__} and keeps its derivatives: derive it "
                 "from Mechanism, Elementwise or Normalised"
             )
-    if known.exact and others[1] is Mechanism:
-        raise ValueError(f"an exact mechanism brings settled(), but {known!r} does not")
     try:
         hash(known)
     except TypeError:

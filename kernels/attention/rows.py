@@ -144,7 +144,7 @@ class Shares(NamedTuple):
 
     def features(self, f, phi):
         """See `Rows`."""
-        return packed(_second(self.weights, f) - phi[..., :, None] * phi[..., None, :])
+        return packed(second(self.weights, f) - phi[..., :, None] * phi[..., None, :])
 
 
 class Ratio(NamedTuple):
@@ -172,7 +172,7 @@ class Ratio(NamedTuple):
     def features(self, f, phi):
         """See `Rows`."""
         moved = jnp.einsum("nbt,ntr->nbr", self.slopes, f)
-        whole = _second(self.slopes, f) - phi[..., :, None] * moved[..., None, :]
+        whole = second(self.slopes, f) - phi[..., :, None] * moved[..., None, :]
         return whole.reshape(*whole.shape[:2], -1)
 
 
@@ -190,7 +190,7 @@ class Separate(NamedTuple):
 
     def features(self, f, phi):
         """See `Rows`."""
-        return packed(_second(self.slopes, f))
+        return packed(second(self.slopes, f))
 
 
 class General(NamedTuple):
@@ -256,7 +256,7 @@ def _centred(
     return field - rows[:, None] - columns, (rows, columns)
 
 
-def _second(
+def second(
     a: Float[Array, "inputs draws tokens"], f: Float[Array, "inputs tokens rank"]
 ) -> Float[Array, "inputs draws rank rank"]:
     """Return `F' diag(a) F`."""

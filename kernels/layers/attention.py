@@ -1,6 +1,8 @@
 """Self-attention as a layer of a description."""
 
+import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -8,7 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import draws, features
-from theorykit.kernels.attention import Mechanism, Settled, Tokens, mechanism
+from theorykit.kernels.attention import Exact, Mechanism, Settled, Tokens, mechanism
+from theorykit.kernels.attention.rows import packed, second
 from theorykit.kernels.blocks import average, factor_of
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import number
@@ -92,8 +95,8 @@ class Attention(Layer):
         var = jnp.take_along_axis(jnp.sum(heads.f_asks**2, -1), heads.rows, 1)
         real = at.mask if memory is None else memory.mask
         at.notes.append((heads.left, steepness(heads.attends, self.scale, gram, var, real)))
-        if isinstance(heads.attends, Settled):
-            y = heads.settled(at)
+        if isinstance(heads.attends, Exact):
+            y = heads.exactly(heads.attends, at)
         else:
             y = heads.one_token(at) if heads.reads_one(at) else heads.every(at)
         ntk = y.ntk if y.ntk is None or not self.projection else y.ntk + y.nngp
@@ -174,12 +177,10 @@ class Heads:
         (_, t, r), plan = self.f.shape, at.plan
         tangent = self.z is None and self.layer.positions is None and r * r <= 16 * t * t
         one = at.rows is not None and self.rows.shape[1] == 1
-        return one and not self.attends.exact and (not plan.ntk or tangent)
+        return one and (not plan.ntk or tangent)
 
     def source(self, at: Setting) -> tuple[Any, int, int]:
         """Return a function that gives a block of draws, the number of blocks, and their size."""
-        if self.attends.exact:
-            return lambda b: None, 1, 1
         key, plan, (n, t, r) = key_of(at), at.plan, self.f.shape
         n, kept = plan.inputs or n, self.attends.cost(t) if plan.ntk else 1
         if self.reads_one(at):
@@ -214,21 +215,47 @@ class Heads:
             return self.attends.settled(own[:, None, None], sees)
         return self.attends.rows(self.scores(drawn), sees, slopes)
 
-    def settled(self, at: Setting) -> State:
-        """Return the state after a layer whose weights are numbers, and which is linear."""
+    def exactly(self, attends: Exact, at: Setting) -> State:
+        """Return the state after a layer that has a closed form."""
         a, ntk = self.weights(None, False).weights[:, :, 0], at.plan.ntk
         one, two = at.sides()
-        if self.z is None:
-            phi = jnp.einsum("ias,isr->iar", a, self.f)
-            nngp = carried = jnp.einsum("iar,jbr->iajb", phi[one], phi[two])
-            var = jnp.sum(phi**2, -1)
-        else:
-            through = lambda k: jnp.einsum("ias,isju,jbu->iajb", a[one], k[one][:, :, two], a[two])
-            nngp = carried = through(self.z.nngp)
-            if ntk and self.z.ntk is not None:
-                carried = through(self.z.ntk)
-            var = jnp.einsum("ias,isiu,iau->ia", a, self.z.nngp, a)
-        return self.state(nngp, nngp + carried if ntk else None, var, at)
+        (_, k), (n, t, r) = self.rows.shape, self.f.shape
+        closed = partial(attends.closed, scale2=self.layer.scale**2)
+        linear = isinstance(attends, Settled)
+        one_token = self.asks is None and k == 1 and r * r <= 16 * t * t
+        if self.z is None and (linear or one_token):
+            # A V A' is a Gram matrix if V is f f', and also if it is the square of f f'.
+            vectors: Any = {1: jnp.einsum("ias,isr->iar", a, self.f)}
+            if not linear:
+                vectors[2] = packed(second(a, self.f))
+            asks = jnp.take_along_axis(self.f_asks, self.rows[:, :, None], 1)
+            whole = lambda k: jnp.einsum("iar,jbr->iajb", k[one], k[two])
+            own = lambda k: jnp.sum(k**2, -1)
+
+            def from_vectors(product, ntk):
+                tokens = Tokens(self.f, None, product(asks), None)
+                return closed(lambda *v: product(vectors[len(v)]), tokens, ntk=ntk)
+
+            return self.state(*from_vectors(whole, ntk), from_vectors(own, False)[0], at)
+
+        def between(i):
+            """Return NNGP and NTK between an input and all columns."""
+            rows: Any = lambda k: (
+                None if k is None else jnp.take_along_axis(k[self.rows[i]], self.rows[two][None], 2)
+            )
+            asks = _across(self.asks, self.f_asks, i, two)
+            tokens = Tokens(*_across(self.z, self.f, i, two), *map(rows, asks))
+            through = lambda *v: jnp.einsum("as,sju,jbu->ajb", a[i], math.prod(v), a[two])
+            return closed(through, tokens, ntk=ntk)
+
+        def variances(i):
+            s, asks = _between(self.z, self.f, i, i)[0], _between(self.asks, self.f_asks, i, i)[0]
+            through = lambda *v: jnp.einsum("as,su,au->a", a[i], math.prod(v), a[i])
+            tokens = Tokens(s, None, jnp.diagonal(asks)[self.rows[i]], None)
+            return closed(through, tokens, ntk=False)[0]
+
+        nngp, tangent = jax.lax.map(again(between), one)
+        return self.state(nngp, tangent, jax.lax.map(again(variances), jnp.arange(n)), at)
 
     def state(self, nngp: Array, ntk: Array | None, var: Array, at: Setting) -> State:
         """Return the state whose inputs have the variances `var`, (n, R)."""
@@ -274,13 +301,13 @@ class Heads:
         square = at.rows is None or at.n1 == n
         source, count, size = self.source(at)
         one, two = at.sides()
-        if plan.ntk or self.attends.exact:
+        if plan.ntk:
             grid = [g.ravel() for g in jnp.meshgrid(one, two, indexing="ij")]
             pairs = jnp.triu_indices(n) if square else grid
 
         def block(b):
             a = self.weights(source(b), plan.ntk)
-            if not plan.ntk and not self.attends.exact:
+            if not plan.ntk:
                 # Features: S_out = Phi Phi' / N with Phi = A F, one product for all pairs.
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
@@ -336,3 +363,12 @@ def _between(
     if z is None:
         return f[i] @ f[j].T, None
     return z.nngp[i, :, j], None if z.ntk is None else z.ntk[i, :, j]
+
+
+def _across(
+    z: State | None, f: Float[Array, "inputs tokens rank"], i: Any, two: Any
+) -> tuple[Float[Array, "tokens others tokens"], Float[Array, "tokens others tokens"] | None]:
+    """Return NNGP and NTK between an input and others, as `_between`."""
+    if z is None:
+        return jnp.einsum("sr,jur->sju", f[i], f[two]), None
+    return z.nngp[i][:, two], None if z.ntk is None else z.ntk[i][:, two]
