@@ -121,7 +121,7 @@ def two_stage_ridge():
             F=reals("2 n+2"),
             y1=reals("n"),
             y2=reals("n+1"),
-            n=(1, 3),
+            n=(1, 2, 3),
         ),
         control=dict(lhs=forgetful),
     )

@@ -16,6 +16,7 @@ from theorykit.certify._machine import RULES, Doubt, Field, Machine, Rule, Unkno
 from theorykit.certify._numbers import objects
 from theorykit.certify._quotients import Infinite, Quotient, constant, letter, total
 from theorykit.certify._ring import NONNEGATIVE, POSITIVE, Ring
+from theorykit.certify._signs import definite, remember_determinant, signed_factors
 
 # Rules that need no more of their numbers than arithmetic and comparison.
 _SAME = {
@@ -175,6 +176,12 @@ def _solved(A: np.ndarray, b: np.ndarray) -> list[Quotient]:
     rows = [list(row) for row in A]
     cofactors = _cofactors(rows)
     whole = total([rows[0][j] * cofactors[0][j] for j in range(n)])
+    ring, polynomials = whole.ring, not any(q.den for q in A.flat)
+    if polynomials and signed_factors(ring, whole.num) is None:
+        # The determinant of a Gram matrix and a ridge has many terms, and x'Ax few.
+        nums = [[q.num for q in row] for row in rows]
+        if definite(ring, nums):
+            remember_determinant(ring, whole.num)
     over = whole.inverse()
     made = []
     for j in range(n):

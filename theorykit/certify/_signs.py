@@ -6,14 +6,14 @@ multiplying out.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from flint import fmpq
 
 from theorykit.certify._ring import NONNEGATIVE, POSITIVE, REAL, Ring, primitive
-from theorykit.certify._squares import as_squares
+from theorykit.certify._squares import as_squares, semidefinite
 
 MOST_FACTORED = 1500
 """Terms of a polynomial that is factored."""
@@ -146,6 +146,38 @@ def remember(ring: Ring, found: Reason) -> None:
         ring.proved[str(unit if scale > 0 else -unit), strict] = found, DEEP
 
 
+def definite(ring: Ring, matrix: Sequence[Sequence[Any]]) -> bool:
+    """Whether a symmetric matrix of polynomials is shown to be positive definite everywhere.
+
+    What is certainly positive on its diagonal is set aside; the rest is semidefinite.
+    """
+    n = len(matrix)
+    if any(matrix[i][j] != matrix[j][i] for i in range(n) for j in range(i)):
+        return False
+    rest = [list(row) for row in matrix]
+    for i in range(n):
+        aside = _positive_term(ring, rest[i][i])
+        if aside is None:
+            return False
+        rest[i][i] -= aside
+    return semidefinite(ring, rest)
+
+
+def remember_determinant(ring: Ring, p: Any) -> None:
+    """Let `certain` know that the determinant of a positive definite matrix is positive.
+
+    It is told of the product of those factors whose sign it does not see.
+    """
+    scale, factors = factored(ring, p)
+    rest = ring.constant(1)
+    for f, e in factors:
+        sign = signed(ring, f, strict=True)
+        scale *= fmpq(sign or 1) ** (e % 2)
+        rest = rest if sign else ring.times(rest, ring.power(f, e))
+    how = "with factors of known sign it makes the determinant of a positive definite matrix"
+    remember(ring, Reason(rest if scale > 0 else -rest, "definite", how, strict=True))
+
+
 def _at_once(ring: Ring, p: Any, strict: bool) -> Reason | None:
     if by_terms(ring, p, strict):
         return Reason(p, "terms", "its terms are not negative", strict=strict)
@@ -176,6 +208,13 @@ def term_sign(ring: Ring, powers: tuple[int, ...]) -> int:
             sign = ring.signs.get(i, REAL)
             made = min(made, max(sign, NONNEGATIVE) if e % 2 == 0 else sign)
     return made
+
+
+def _positive_term(ring: Ring, p: Any) -> Any | None:
+    for powers, c in p.terms():
+        if c > 0 and term_sign(ring, powers) is POSITIVE:
+            return ring.context.from_dict({powers: c})
+    return None
 
 
 def by_terms(ring: Ring, p: Any, strict: bool) -> bool:
@@ -215,12 +254,10 @@ def _by_squares(ring: Ring, p: Any, strict: bool) -> Reason | None:
         return None
     rest = p
     if strict:  # what is certainly positive is set aside
-        for powers, c in p.terms():
-            if c > 0 and term_sign(ring, powers) is POSITIVE:
-                rest = p - ring.context.from_dict({powers: c})
-                break
-        else:
+        aside = _positive_term(ring, p)
+        if aside is None:
             return None
+        rest = p - aside
     found = as_squares(ring, rest)
     if found is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from theorykit.certify._program import Block, rational_grams
+from theorykit.certify._program import Block, Rows, rational_grams
 from theorykit.certify._ring import REAL, Ring
 
 Squares = tuple[tuple[Any, Any], ...]
@@ -29,7 +29,40 @@ def as_squares(ring: Ring, p: Any) -> Squares | None:
     and its exact factorisation decides.
     """
     roots = _Roots(ring, ring.used(p), [p])
-    terms = dict(roots.of(p).terms())
+    found = _only_gram(ring, dict(roots.of(p).terms()))
+    if found is None:
+        return None
+    polynomials = [roots.context.from_dict({m: 1}) for m in found[0]]
+    return _checked(ring, p, roots.squares(ring.constant(1), polynomials, found[1]))
+
+
+def semidefinite(ring: Ring, matrix: Sequence[Sequence[Any]]) -> bool:
+    """Whether a symmetric matrix A of polynomials is shown to be positive semidefinite everywhere.
+
+    x'Ax is read as a sum of squares, where each product of two monomials arises in one way.
+    """
+    entries = [p for row in matrix for p in row]
+    roots = _Roots(ring, sorted(set().union(*map(ring.used, entries))), entries)
+    n = len(matrix)
+    terms: dict[Any, fmpq] = {}
+    for i, j in itertools.combinations_with_replacement(range(n), 2):
+        pair = tuple((k == i) + (k == j) for k in range(n))
+        for m, c in roots.of(matrix[i][j]).terms():
+            terms[(*pair, *m)] = c if i == j else 2 * c
+    found = ([], []) if not terms else _only_gram(ring, terms)
+    if found is None:
+        return False
+    basis, rows = found
+    total: dict[Any, fmpq] = {}
+    for d, v in rows:  # checked, as any other certificate
+        for (a, x), (b, y) in itertools.product(v.items(), repeat=2):
+            m = _product(basis[a], basis[b])
+            total[m] = total.get(m, fmpq(0)) + d * x * y
+    return {m: c for m, c in total.items() if c != 0} == terms
+
+
+def _only_gram(ring: Ring, terms: Mapping[Any, fmpq]) -> tuple[list[Any], Rows] | None:
+    """Return monomials and the factors of their Gram matrix, where there is one way only."""
     basis = [tuple(e // 2 for e in m) for m, c in terms.items() if _even(m) and c > 0]
     if not basis:
         return None
@@ -48,10 +81,7 @@ def as_squares(ring: Ring, p: Any) -> Squares | None:
         if i != j:
             gram[j][i] = gram[i][j]
     rows = factorised(gram)
-    if rows is None:
-        return None
-    polynomials = [roots.context.from_dict({m: 1}) for m in basis]
-    return _checked(ring, p, roots.squares(ring.constant(1), polynomials, rows))
+    return None if rows is None else (basis, rows)
 
 
 def by_program(ring: Ring, p: Any, facts: Sequence[Any]) -> Squares | None:
