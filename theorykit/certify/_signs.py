@@ -149,7 +149,7 @@ def remember(ring: Ring, found: Reason) -> None:
 def definite(ring: Ring, matrix: Sequence[Sequence[Any]]) -> bool:
     """Whether a symmetric matrix of polynomials is shown to be positive definite everywhere.
 
-    What is certainly positive on its diagonal is set aside; the rest is semidefinite.
+    Half of what is certainly positive on its diagonal is set aside; the rest is semidefinite.
     """
     n = len(matrix)
     if any(matrix[i][j] != matrix[j][i] for i in range(n) for j in range(i)):
@@ -159,7 +159,7 @@ def definite(ring: Ring, matrix: Sequence[Sequence[Any]]) -> bool:
         aside = _positive_term(ring, rest[i][i])
         if aside is None:
             return False
-        rest[i][i] -= aside
+        rest[i][i] -= aside / 2
     return semidefinite(ring, rest)
 
 
