@@ -5,6 +5,7 @@
 
 The product is the (inputs, draws * features) x (draws * features, inputs) one of the feature form.
 `rate` is its time over the kernel's: 1 means the kernel costs a matrix product.
+`benchmarks/mechanisms.py` has all mechanisms and positions.
 """
 
 import argparse
@@ -22,6 +23,7 @@ ATTENTIONS = {
     "softmax": attention.Softmax(),
     "sigmoid": attention.Sigmoid(),
     "relu": attention.NormalisedRelu(),
+    "identity": attention.Identity(),
     "linear": attention.Linear(),
 }
 POSITIONS = {
@@ -30,6 +32,18 @@ POSITIONS = {
     "alibi": layers.ALiBi(),
     "bias": layers.RelativeBias(),
 }
+
+
+def network(attends: Any, positions: Any, features: int) -> Any:
+    """Return the kernel function of one layer of attention, a linear map and the last token."""
+    if positions is None:
+        return partial(kernels.InfiniteTransformer(attention=attends), draw="joint")
+    return layers.serial(  # only descriptions have positions in their scores
+        layers.Embed(features=features),
+        layers.Attention(attends, positions=positions),
+        layers.MLP(hidden=False),
+        layers.Readout("last"),
+    ).kernel
 
 
 def main() -> None:
@@ -47,15 +61,7 @@ def main() -> None:
     key = jax.random.key(0)
     x = jax.random.normal(key, (at.inputs, at.tokens, at.features), jnp.float32)
     a = jax.random.normal(key, (at.inputs, at.draws * at.features), jnp.float32)
-    attends, positions = ATTENTIONS[at.attention], POSITIONS[at.positions]
-    of: Any = partial(kernels.InfiniteTransformer(attention=attends), draw="joint")
-    if positions is not None:  # which only descriptions have
-        of = layers.serial(
-            layers.Embed(features=at.features),
-            layers.Attention(attends, positions=positions),
-            layers.MLP(hidden=False),
-            layers.Readout("last"),
-        ).kernel
+    of = network(ATTENTIONS[at.attention], POSITIONS[at.positions], at.features)
     get = ("nngp", "ntk") if at.ntk else ("nngp",)
     product = jax.jit(lambda a: a @ a.T)
     kernel = lambda: of(x, key=key, draws=at.draws, replicates=1, get=get)

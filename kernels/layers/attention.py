@@ -236,7 +236,8 @@ class Heads:
                 tokens = Tokens(self.f, None, product(asks), None)
                 return closed(lambda *v: product(vectors[len(v)]), tokens, ntk=ntk)
 
-            return self.state(*from_vectors(whole, ntk), from_vectors(own, False)[0], at)
+            nngp, tangent = from_vectors(whole, ntk)
+            return self.state(nngp, tangent, from_vectors(own, False)[0], at)
 
         def between(i):
             """Return NNGP and NTK between an input and all columns."""
