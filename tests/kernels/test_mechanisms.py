@@ -16,6 +16,7 @@ from theorykit.kernels.attention import (
     NAMES,
     Concentrated,
     Elementwise,
+    Exact,
     Identity,
     Linear,
     Mechanism,
@@ -58,6 +59,36 @@ class Gated(Mechanism):
 
     def weights(self, scores, allowed):
         return jnp.tanh(scores) * jax.nn.softmax(scores, -1, where=allowed)
+
+
+@dataclass(frozen=True)
+class Raised(Exact):
+    """Written outside: scores and a half, whose layer is that of scores and a quarter of a sum."""
+
+    def weights(self, scores, allowed):
+        return jnp.where(allowed, scores + 0.5, 0.0)
+
+    def settled(self, variances, allowed):
+        return Identity().settled(variances, allowed)
+
+    def closed(self, through, tokens, scale2, ntk):
+        nngp, w = Identity().closed(through, tokens, scale2, ntk)
+        sums = through(tokens.nngp) / 4
+        if not ntk:
+            return nngp + sums, None
+        return nngp + sums, w + sums + through(
+            tokens.nngp if tokens.ntk is None else tokens.ntk
+        ) / 4
+
+
+@dataclass(frozen=True)
+class Closed(Mechanism):
+    """Written outside: said to be exact, without a closed form."""
+
+    exact = True
+
+    def weights(self, scores, allowed):
+        return jnp.where(allowed, scores, 0.0)
 
 
 @dataclass(frozen=True)
@@ -292,6 +323,16 @@ def test_the_oracle_knows_settled_weights(of):
     np.testing.assert_allclose(net(X).ntk, oracle.kernel(net, X).ntk, rtol=1e-5)
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("readout", ["last", "mean"])
+def test_a_closed_form_written_outside(readout, depth):
+    net = InfiniteTransformer(attention=Raised(), depth=depth, readout=readout, score_scale=0.7)
+    k, expected = net(X), oracle.kernel(net, X, order=8)
+    assert (k.draw, k.draws) == ("exact", 0)
+    np.testing.assert_allclose(k.nngp, expected.nngp, rtol=1e-4)
+    np.testing.assert_allclose(k.ntk, expected.ntk, rtol=1e-4)
+
+
 # --- sharp attention
 
 
@@ -337,6 +378,7 @@ def test_what_is_no_mechanism_is_refused(enter, given):
     [
         (Changed, "Changed changes the weights of Softmax and keeps its derivatives"),
         (Loose, "make Loose a frozen dataclass"),
+        (Closed, r"an exact mechanism is derived from Exact or Settled, but Closed\(\) is not"),
         (Seeing, r"not allowed have weight 0 and change no other weight.*Seeing\(\)"),
         (
             lambda: Concentrated(Identity()),
