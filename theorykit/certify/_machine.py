@@ -225,7 +225,7 @@ def _cost(eqn: Any) -> int:
     if name in CALLS:
         return 0
     shapes = [getattr(v.aval, "shape", ()) for v in (*eqn.invars, *eqn.outvars)]
-    count = 20 + sum(map(math.prod, shapes))  # an equation of one number costs something too
+    count = 100 + sum(map(math.prod, shapes))  # the equation itself costs about a hundred
     if name == "dot_general":
         (summed, _), _ = eqn.params["dimension_numbers"]
         return count + math.prod(shapes[-1]) * math.prod(shapes[0][i] for i in summed)

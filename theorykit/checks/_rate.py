@@ -43,6 +43,12 @@ from theorykit.results import (
 LEAST = 1e-3
 """The least relative distance of two sizes."""
 
+CAME = {
+    Verdict.holds: "held",
+    Verdict.refuted: "was refuted",
+    Verdict.inconclusive: "was inconclusive",
+}
+
 ROUNDING = 1e-6
 """Slopes in floats that are off by no more than this need no word."""
 
@@ -87,10 +93,11 @@ class Rate(Check):
     the two are disjoint, and is inconclusive otherwise.
 
     A deterministic measure that is a rational function of n is also run on n itself: its exponent
-    is the degree of the numerator less that of the denominator, and if the prediction, without
-    the tolerance, has that exponent, the claim is proved. Any other is enclosed in ball arithmetic
-    at the sizes tested, if it can be: the enclosed slopes are then those that decide. If they lie
-    outside the band, the refutation is certified, of these sizes: an exponent is asymptotic.
+    is the degree of the numerator less that of the denominator. It decides, whatever the sizes
+    show: the claim is proved if the prediction, without the tolerance, has that exponent, and
+    refuted if the band does not have it. Any other measure is enclosed in ball arithmetic at the
+    sizes, if that can be done, and then the enclosed slopes decide. A refutation by them is
+    certified of these sizes, and not of larger ones.
 
     **Arguments:**
 
@@ -172,31 +179,37 @@ class Rate(Check):
             random = "Not certified: the measure is random."
             held = found.verdict is Verdict.holds
             return dataclasses.replace(found, unproved=random) if held else found
-        return self._certain(found, values[0])
+        with trial.unheard():
+            return self._certain(found, values[0])
 
     def _certain(self, found: Outcome, values: Float[np.ndarray, " sizes"]) -> Outcome:
         """Return what was fitted, decided by the degree, or else by the enclosed slopes."""
         try:
-            made = self._growth(values)
-            power = f"{made.leading} n^{made.degree}"
-            low, high = self._predicted()
-            bottom, top = self._band()
-            if not low <= made.degree <= high and bottom <= made.degree <= top:
-                raise NotCertifiable(
-                    f"it grows like {power}, which is predicted only with the tolerance."
-                )
+            return self._by_degree(found, self._growth(values))
         except Exception as error:
             return self._enclosed(found, sentence(error).rstrip("."))
-        holds = low <= made.degree <= high
-        verdict = Verdict.holds if holds else Verdict.refuted
-        note, witness = found.note, None if holds else found.witness
-        if found.verdict is not verdict:
-            note = f"It grows like {power}, which the sizes tested do not show. {note}"
-        if not holds and witness is None:
-            witness = Witness(f"# {note}", made.degree, bottom if made.degree < bottom else top)
+
+    def _by_degree(self, found: Outcome, made: Growth) -> Outcome:
+        """Return the outcome by how the measure grows, whatever the sizes tested show.
+
+        **Raises:** `NotCertifiable` if that is predicted only with the tolerance.
+        """
         c, n = made.leading, f"n^{made.degree}"
+        (low, high), (bottom, top) = self._predicted(), self._band()
+        holds = low <= made.degree <= high
+        if not holds and bottom <= made.degree <= top:
+            raise NotCertifiable(
+                f"it grows like {c} {n}, which is predicted only with the tolerance."
+            )
+        verdict, note, witness = Verdict.holds, found.note, None
+        if not holds:
+            verdict, edge = Verdict.refuted, bottom if made.degree < bottom else top
+            witness = Witness(f"# It grows like {c} {n}.", made.degree, edge)
+        if found.verdict is not verdict:
+            note = f"It grows like {c} {n}, which the sizes tested do not show. {note}"
+        beyond = "" if holds else " That is outside the predicted band."
         certificate = Certificate(
-            how="The measure is a rational function of n, and grows by its degree.",
+            how=f"The measure is a rational function of n, and grows by its degree.{beyond}",
             where=f"3/5 c {n} <= measure <= 5/3 c {n} for n >= {made.least}, c = {c}",
             scope=Scope.whole if holds else Scope.point,
             steps=(f"the measure is {made.formula}",),
@@ -241,13 +254,14 @@ class Rate(Check):
             said = f"{open_} The slopes are not enclosed: {sentence(error).rstrip('.')}."
             return dataclasses.replace(found, unproved=said)
         sure = self._judged(slopes.slope, (slopes.low, slopes.high), slopes.floats()[None])
-        floats = found.measured.interval
-        off = max(abs(a - b) for a, b in zip(floats, (slopes.low, slopes.high), strict=True))
+        low, high = found.measured.interval
+        off = max(abs(low - slopes.low), abs(high - slopes.high))
         note = sure.note
         if sure.verdict is not found.verdict or off > ROUNDING:
+            fell = f" and the claim {CAME[found.verdict]}," * (sure.verdict is not found.verdict)
             note += (
-                f" In floats the slopes came out in [{floats[0]:.6g}, {floats[1]:.6g}], by "
-                "rounding; the enclosed ones decide."
+                f" In floats the slopes came out in [{low:.6g}, {high:.6g}],{fell} by rounding; "
+                "the enclosed ones decide."
             )
         where = f"the slopes lie in {slopes}"
         if sure.verdict is not Verdict.refuted:
