@@ -195,6 +195,8 @@ class Rate(Check):
         **Raises:** `NotCertifiable` if that is predicted only with the tolerance.
         """
         c, n = made.leading, f"n^{made.degree}"
+        assert isinstance(found.measured, FittedExponent)
+        degree = made.degree, made.degree
         (low, high), (bottom, top) = self._predicted(), self._band()
         holds = low <= made.degree <= high
         if not holds and bottom <= made.degree <= top:
@@ -207,6 +209,13 @@ class Rate(Check):
             witness = Witness(f"# It grows like {c} {n}.", made.degree, edge)
         if found.verdict is not verdict:
             note = f"It grows like {c} {n}, which the sizes tested do not show. {note}"
+        # A prediction moved inward: by the degree it falls, or by the slopes once the degree is not
+        # predicted any more.
+        reach = max(
+            nearest_that_falls(degree, (low, high)),
+            nearest_that_falls(found.measured.interval, (bottom, top)),
+        )
+        reach = min(reach, nearest_that_falls(degree, (bottom, top)))
         beyond = "" if holds else " That is outside the predicted band."
         certificate = Certificate(
             how=f"The measure is a rational function of n, and grows by its degree.{beyond}",
@@ -221,6 +230,7 @@ class Rate(Check):
             note=note,
             witness=witness,
             certificate=certificate,
+            resolution=of_exponent(reach),
         )
 
     def _growth(self, values: Float[np.ndarray, " sizes"]) -> Growth:

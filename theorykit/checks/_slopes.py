@@ -33,7 +33,7 @@ from theorykit.checks._certificates import PRECISIONS
 from theorykit.checks._exactness import Exactness
 
 MOST_OPERATIONS = 5_000_000
-"""What enclosing one measure may cost, over all sizes and precisions: about two seconds."""
+"""What enclosing one measure may cost, over all sizes and precisions: a second or two."""
 
 WIDEST = 1e-9
 """Slopes that are not known to within this are enclosed again, with more bits."""

@@ -61,6 +61,7 @@ ENCLOSED = {
     "a shape": (roots, None, lambda n: sum(Decimal(k).sqrt() for k in range(1, int(n) + 1))),
     "integers": (of_integers, None, lambda n: Decimal(of_integers(int(n)))),
     "fractions": (of_fractions, None, lambda n: sum(1 / Decimal(k) for k in range(1, int(n) + 1))),
+    "a constant in a shape": (lambda n: jnp.sum(jnp.full(n, 0.3)), None, lambda n: n),
     "a logarithm": (lambda n: jnp.log(n) ** 2, None, lambda n: n.ln() ** 2),
     "a limit": (lambda n: exact("1/3") - n**-0.5, Fraction(1, 3), lambda n: 1 / n.sqrt()),
     "a limit from above": (lambda n: 2 + n**-0.5, 2, lambda n: 1 / n.sqrt()),
@@ -79,10 +80,14 @@ def test_the_slopes_are_enclosed(name):
     assert found.low <= found.slope <= found.high
 
 
+MIXED = (1, 0, 2)
+
+
 def test_the_order_of_the_sizes_does_not_matter():
-    forth, back = enclosed_slopes(root, AT, None), enclosed_slopes(root, AT[::-1], None)
-    assert (forth.low, forth.high) == (back.low, back.high)
-    assert forth.digits() == back.digits()[::-1]
+    forth = enclosed_slopes(root, AT, None)
+    mixed = enclosed_slopes(root, [AT[i] for i in MIXED], None)
+    assert (forth.low, forth.high) == (mixed.low, mixed.high)
+    assert [forth.digits()[i] for i in MIXED] == mixed.digits()
 
 
 @pytest.mark.parametrize("sizes", [(0.125, 0.3, 7.5), (100.0, 1e3, 1e4)])
@@ -206,6 +211,10 @@ NOT_ENCLOSED = {
     "rounded before": (
         lambda n: jnp.sum(jnp.full(n, (1 / n) ** 0.5)),
         "at n = 100 it uses 0.1, which Python or numpy has made of n",
+    ),
+    "rounded to what looks whole": (
+        lambda n: jnp.log(jnp.ones(n).sum() * math.exp(n)),
+        "which Python or numpy has made of n",
     ),
     "rounded in an array": (
         lambda n: jnp.sum(jnp.asarray(np.linspace(0.1, 1, n))),
