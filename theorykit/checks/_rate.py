@@ -220,7 +220,7 @@ class Rate(Check):
         certificate = Certificate(
             how=f"The measure is a rational function of n, and grows by its degree.{beyond}",
             where=f"3/5 c {n} <= measure <= 5/3 c {n} for n >= {made.least}, c = {c}",
-            scope=Scope.whole if holds else Scope.point,
+            scope=Scope.whole,
             steps=(f"the measure is {made.formula}",),
         )
         return dataclasses.replace(
@@ -286,6 +286,7 @@ class Rate(Check):
             where=f"{where} at n = {', '.join(map(str, self.at))}, predicted in "
             "[{:.4g}, {:.4g}]".format(*self._band()),
             bits=slopes.bits,
+            scope=Scope.sizes,
             steps=tuple(f"{what} is {value} at n = {n}" for value, n in pairs),
         )
         return dataclasses.replace(

@@ -64,7 +64,7 @@ def test_the_degree_decides_whatever_the_sizes_show(trial):
     assert small.note.startswith("It grows like 1 n^1, which the sizes tested do not show. ")
     late = rate(measure=lambda n: n + Fraction(1, 10**9) * n**2, exponent=1, **AT).test(trial)
     assert (late.verdict, late.evidence) == (Verdict.refuted, Evidence.certified)
-    assert late.certificate.scope is Scope.point
+    assert late.certificate.scope is Scope.whole
     assert (late.witness.lhs, late.witness.rhs) == (2, 1.1)
     below = rate(measure=lambda n: n**2, at_least=3, **AT).test(trial)
     assert (below.witness.lhs, below.witness.rhs) == (2, 2.9)

@@ -112,7 +112,7 @@ def test_a_refutation_is_certified_at_its_sizes(trial):
     found = check.test(trial)
     assert (found.verdict, found.evidence) == (Verdict.refuted, Evidence.certified)
     certificate = found.certificate
-    assert certificate.scope is Scope.point
+    assert certificate.scope is Scope.sizes
     assert "larger sizes could have others" in certificate.how
     assert certificate.where == (
         "the slopes lie in [0.498, 0.4999] at n = 100, 1000, 10000, predicted in [-inf, 0.3]"
@@ -204,6 +204,10 @@ def called(n):
 NOT_ENCLOSED = {
     "numpy": (lambda n: np.sqrt(np.arange(n)).sum(), "Python or numpy computes the measure"),
     "math": (lambda n: math.sqrt(n), "Python or numpy computes the measure"),
+    "an integer by way of a float": (
+        lambda n: n + int(n / 3),
+        "Python or numpy computes the measure",
+    ),
     "a float at the end": (lambda n: float(roots(n)), "leaves JAX"),
     "a long loop": (looped, "the enclosure exceeds its budget"),
     "a draw": (drawn, "random numbers cannot be enclosed"),
