@@ -15,6 +15,7 @@ from theorykit.certify import NotCertifiable, exact
 from theorykit.checks import alternative, rate
 from theorykit.checks._slopes import enclosed_slopes
 from theorykit.claims import Claim
+from theorykit.report import Entry
 from theorykit.results import Evidence, Scope, Verdict
 from theorykit.runs import replay
 
@@ -280,6 +281,7 @@ def test_a_certified_refutation_is_a_result_and_is_repeated():
     result = made.run()
     assert (result.verdict, result.outcome.evidence) == (Verdict.refuted, Evidence.certified)
     assert not result.proved
+    assert Entry(result).graded == "certified, at the tested sizes"
     again = result.from_json(result.json())
     assert again.outcome == result.outcome
     assert replay(made).startswith("mine.root: refuted, certified. Exponent 0.499 in [0.498, ")
