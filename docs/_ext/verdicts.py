@@ -79,6 +79,8 @@ def recorded(result: Result) -> dict[str, Any]:
     """Return what the record keeps of a result."""
     outcome = result.outcome
     proof = outcome.certificate if result.verdict == Verdict.holds else None
+    false = outcome.certificate if result.verdict == Verdict.refuted else None
+    graded = [str(outcome.evidence or ""), false.refutes() if false else ""]
     witness = outcome.witness.code if outcome.witness else ""
     is_shown = len(witness) <= LONGEST and not witness.startswith(
         "#"
@@ -86,7 +88,7 @@ def recorded(result: Result) -> dict[str, Any]:
     return dict(
         statement=result.statement,
         verdict=result.verdict.value,
-        evidence=str(outcome.evidence or ""),
+        evidence=", ".join(filter(None, graded)),
         proved=proof.scope.proved() if proof else "",
         found=result.found,
         note=result.note,

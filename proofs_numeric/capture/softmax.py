@@ -121,7 +121,7 @@ def at_even_weights(entries):
     def measure(T):
         signs = jnp.where(jnp.arange(T) % 2, -1.0, 1.0)
         value = lambda s: softmax(s) @ signs
-        return float(entries(jnp.abs(jax.hessian(value)(jnp.zeros(T)))))
+        return entries(jnp.abs(jax.hessian(value)(jnp.zeros(T))))
 
     return measure
 

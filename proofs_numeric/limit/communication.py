@@ -11,6 +11,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
@@ -95,7 +96,7 @@ def communication():
     `limit.12.communication.activations` runs it. Control: half that exponent.
     """
     return rate(
-        measure=lambda N: math.log2(len(sums(int(N)))),
+        measure=lambda N: jnp.log2(len(sums(N))),
         at=(32, 64, 128),
         at_most=LOGARITHMIC,
         control=dict(at_most=LOGARITHMIC / 2),
@@ -220,7 +221,7 @@ def thresholds():
     exponent.
     """
     return rate(
-        measure=lambda N: float(len(free_pairs(int(N)))),
+        measure=lambda N: len(free_pairs(N)),
         at=(60, 120, 240),
         at_most=LOGARITHMIC,
         control=dict(at_most=LOGARITHMIC / 2),

@@ -1,9 +1,9 @@
 """Appendix B.1: the Markov chain of Lemma 5.3, its kernel, moments and variances."""
 
 import itertools
-import math
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
 
 from theorykit import claim
@@ -190,7 +190,7 @@ def spread(n):
     T, p, q = 10 * n, 0.1, n ** (-1 / 3)
     theta = 1 - q - p * q / (1 - p)
     pairs = T * (1 + theta) / (1 - theta) - 2 * theta * (1 - theta**T) / (1 - theta) ** 2
-    return math.sqrt(p * (1 - p) * pairs)
+    return jnp.sqrt(p * (1 - p) * pairs)
 
 
 @claim(

@@ -137,7 +137,7 @@ def kernel_is_analytic():
     survives: see the repair. Control: ratios that fall like 1 / n.
     """
     found = coefficients(64)
-    ratio = lambda n: float(abs(found[n + 1] / found[n]))
+    ratio = lambda n: abs(found[n + 1] / found[n])
     return rate(measure=ratio, at=(8, 16, 32, 63), at_most=0.0, control=dict(at_most=-1.0))
 
 

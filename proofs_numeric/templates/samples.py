@@ -257,7 +257,7 @@ def few_bad_samples():
     rho > 10 n. Hoeffding's inequality has no multiplicative form at means below one. Control:
     faster than n^-6.
     """
-    probability = lambda n: -float(np.expm1(n * np.log1p(-1.0 / n**2)))
+    probability = lambda n: -jnp.expm1(n * jnp.log1p(-1.0 / n**2))
     return rate(
         measure=probability, at=(16, 64, 256, 1024), at_most=-5.0, control=dict(at_most=-6.0)
     )

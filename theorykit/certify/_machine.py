@@ -11,6 +11,7 @@ raised only if a result depends on it.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,7 @@ class Machine:
     shares: dict[tuple[int, ...], tuple[Any, Any]] = dataclasses.field(
         default_factory=dict, repr=False
     )
+    spend: Callable[[int], None] | None = None
 
     def run(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         """Return the outputs of a jaxpr at these arrays; an `Unknown` may be among them."""
@@ -156,6 +158,8 @@ class Machine:
 
     def _step(self, eqn: Any, inputs: list[Any]) -> list[Any]:
         name = eqn.primitive.name
+        if self.spend is not None:
+            self.spend(_cost(eqn))
         if name not in TAKES_UNKNOWN:
             for value in inputs:
                 if isinstance(value, Unknown):
@@ -210,6 +214,22 @@ CALLS = {
     "checkpoint",
     "remat2",
 }
+
+
+CUBIC = {"cholesky", "lu", "eigh", "svd", "triangular_solve", "custom_linear_solve"}
+
+
+def _cost(eqn: Any) -> int:
+    """Return about how many operations an equation takes; those inside a call count there."""
+    name = eqn.primitive.name
+    if name in CALLS:
+        return 0
+    shapes = [getattr(v.aval, "shape", ()) for v in (*eqn.invars, *eqn.outvars)]
+    count = 100 + sum(map(math.prod, shapes))  # the equation itself costs about a hundred
+    if name == "dot_general":
+        (summed, _), _ = eqn.params["dimension_numbers"]
+        return count + math.prod(shapes[-1]) * math.prod(shapes[0][i] for i in summed)
+    return count * max(s[-1] for s in shapes if s) if name in CUBIC else count
 
 
 def is_inexact(atom: Any) -> bool:

@@ -53,10 +53,10 @@ class Spent(NotCertifiable):
 
 
 class Work:
-    """What an attempt at a proof may still cost, over all its sizes and cases."""
+    """What an attempt at a proof, or at what `what` names, may still cost over all its sizes."""
 
-    def __init__(self, most: int = MOST_WORK):
-        self.left = most
+    def __init__(self, most: int = MOST_WORK, what: str = "the proof"):
+        self.left, self.what = most, what
 
     def spend(self, work: int) -> None:
         """Count work.
@@ -65,7 +65,7 @@ class Work:
         """
         self.left -= work
         if self.left < 0:
-            raise Spent("the proof exceeds its budget; smaller sizes cost less.")
+            raise Spent(f"{self.what} exceeds its budget; smaller sizes cost less.")
 
 
 def rational(value: Any) -> fmpq:

@@ -13,9 +13,10 @@ from jaxtyping import Float
 
 from theorykit.certify import Growth, NotCertifiable, growth
 from theorykit.checks._base import Check, ClaimError, Trial
-from theorykit.checks._certificates import unproved
+from theorykit.checks._certificates import sentence
 from theorykit.checks._compile import unsteady
 from theorykit.checks._expectation import replicate
+from theorykit.checks._slopes import enclosed_slopes
 from theorykit.checks._targets import (
     Alternative,
     nearest_that_falls,
@@ -41,6 +42,15 @@ from theorykit.results import (
 
 LEAST = 1e-3
 """The least relative distance of two sizes."""
+
+CAME = {
+    Verdict.holds: "held",
+    Verdict.refuted: "was refuted",
+    Verdict.inconclusive: "was inconclusive",
+}
+
+ROUNDING = 1e-6
+"""Slopes in floats that are off by no more than this need no word."""
 
 
 class FittedExponent(Measurement):
@@ -83,8 +93,11 @@ class Rate(Check):
     the two are disjoint, and is inconclusive otherwise.
 
     A deterministic measure that is a rational function of n is also run on n itself: its exponent
-    is the degree of the numerator less that of the denominator, and if the prediction, without
-    the tolerance, has that exponent, the claim is proved.
+    is the degree of the numerator less that of the denominator. It decides, whatever the sizes
+    show: the claim is proved if the prediction, without the tolerance, has that exponent, and
+    refuted if the band does not have it. Any other measure is enclosed in ball arithmetic at the
+    sizes, if that can be done, and then the enclosed slopes decide. A refutation by them is
+    certified of these sizes, and not of larger ones.
 
     **Arguments:**
 
@@ -160,30 +173,71 @@ class Rate(Check):
         else:
             slope, low, high = exponents.exact(self.at, values[0])
         found = self._judged(slope, (low, high), values)
-        held = found.verdict is Verdict.holds and not trial.is_control
-        return self._proved(found, values[0]) if held else found
-
-    def _proved(self, found: Outcome, values: Float[np.ndarray, " sizes"]) -> Outcome:
-        """Return what was fitted, made certain by the degree where the measure has one."""
+        if trial.is_control:
+            return found
         if self._keyed():
-            return dataclasses.replace(found, unproved="Not certified: the measure is random.")
+            random = "Not certified: the measure is random."
+            held = found.verdict is Verdict.holds
+            return dataclasses.replace(found, unproved=random) if held else found
+        with trial.unheard():
+            return self._certain(found, values[0])
+
+    def _certain(self, found: Outcome, values: Float[np.ndarray, " sizes"]) -> Outcome:
+        """Return what was fitted, decided by the degree, or else by the enclosed slopes."""
         try:
-            made = self._growth(values)
+            return self._by_degree(found, self._growth(values))
         except Exception as error:
-            return unproved(found, error)
-        c, power = made.leading, f"n^{made.degree}"
+            return self._enclosed(found, sentence(error).rstrip("."))
+
+    def _by_degree(self, found: Outcome, made: Growth) -> Outcome:
+        """Return the outcome by how the measure grows, whatever the sizes tested show.
+
+        **Raises:** `NotCertifiable` if that is predicted only with the tolerance.
+        """
+        c, n = made.leading, f"n^{made.degree}"
+        assert isinstance(found.measured, FittedExponent)
+        degree = made.degree, made.degree
+        (low, high), (bottom, top) = self._predicted(), self._band()
+        holds = low <= made.degree <= high
+        if not holds and bottom <= made.degree <= top:
+            raise NotCertifiable(
+                f"it grows like {c} {n}, which is predicted only with the tolerance."
+            )
+        verdict, note, witness = Verdict.holds, found.note, None
+        if not holds:
+            verdict, edge = Verdict.refuted, bottom if made.degree < bottom else top
+            witness = Witness(f"# It grows like {c} {n}.", made.degree, edge)
+        if found.verdict is not verdict:
+            note = f"It grows like {c} {n}, which the sizes tested do not show. {note}"
+        # A prediction moved inward: by the degree it falls, or by the slopes once the degree is not
+        # predicted any more.
+        reach = max(
+            nearest_that_falls(degree, (low, high)),
+            nearest_that_falls(found.measured.interval, (bottom, top)),
+        )
+        reach = min(reach, nearest_that_falls(degree, (bottom, top)))
+        beyond = "" if holds else " That is outside the predicted band."
         certificate = Certificate(
-            how="The measure is a rational function of n, and grows by its degree.",
-            where=f"3/5 c {power} <= measure <= 5/3 c {power} for n >= {made.least}, c = {c}",
+            how=f"The measure is a rational function of n, and grows by its degree.{beyond}",
+            where=f"3/5 c {n} <= measure <= 5/3 c {n} for n >= {made.least}, c = {c}",
             scope=Scope.whole,
             steps=(f"the measure is {made.formula}",),
         )
-        return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)
+        return dataclasses.replace(
+            found,
+            verdict=verdict,
+            evidence=Evidence.certified,
+            note=note,
+            witness=witness,
+            certificate=certificate,
+            resolution=of_exponent(reach),
+        )
 
     def _growth(self, values: Float[np.ndarray, " sizes"]) -> Growth:
         """Return how the measure grows.
 
-        **Raises:** `NotCertifiable` if it is not a rational function of n, or grows otherwise.
+        **Raises:** `NotCertifiable` if it is not a rational function of n, is not positive in the
+        end, or is another one at the sizes.
         """
         if self.limit is None:
             made = growth(self.measure)
@@ -192,21 +246,57 @@ class Rate(Check):
         for n, value in zip(self.at, values, strict=True):
             if not math.isclose(float(made.at(n)), value, rel_tol=1e-9):
                 raise NotCertifiable(f"for large n it is another function than at n = {n}.")
-        low, high = self._predicted()
-        if made.leading < 0 or not low <= made.degree <= high:
-            raise NotCertifiable(
-                f"it grows like {made.leading} n^{made.degree}, which is predicted only with the "
-                "tolerance."
-            )
+        if made.leading < 0:
+            raise NotCertifiable(f"it grows like {made.leading} n^{made.degree}, below zero.")
         return made
 
+    def _enclosed(self, found: Outcome, why: str) -> Outcome:
+        """Return the outcome by the enclosed slopes, or by the floats where there are none.
+
+        **Arguments:** `why`: why the degree does not decide.
+        """
+        assert isinstance(found.measured, FittedExponent)
+        held = found.verdict is Verdict.holds
+        try:
+            slopes = enclosed_slopes(self.measure, self.at, self.limit)
+        except Exception as error:
+            open_ = f"Not proved for all n: {why}." if held else "Not certified."
+            said = f"{open_} The slopes are not enclosed: {sentence(error).rstrip('.')}."
+            return dataclasses.replace(found, unproved=said)
+        sure = self._judged(slopes.slope, (slopes.low, slopes.high), slopes.floats()[None])
+        low, high = found.measured.interval
+        off = max(abs(low - slopes.low), abs(high - slopes.high))
+        note = sure.note
+        if sure.verdict is not found.verdict or off > ROUNDING:
+            fell = f" and the claim {CAME[found.verdict]}," * (sure.verdict is not found.verdict)
+            note += (
+                f" In floats the slopes came out in [{low:.6g}, {high:.6g}],{fell} by rounding; "
+                "the enclosed ones decide."
+            )
+        where = f"the slopes lie in {slopes}"
+        if sure.verdict is not Verdict.refuted:
+            said = f"Not proved for all n: {why}. At the sizes tested {where}, in ball arithmetic."
+            return dataclasses.replace(sure, note=note, unproved=said)
+        what = "the measure" if self.limit is None else f"|measure - {self.limit}|"
+        pairs = zip(slopes.digits(), self.at, strict=True)
+        certificate = Certificate(
+            how="The measure is enclosed at every size, and all slopes between neighbouring sizes "
+            "are certain to lie outside the predicted band. It is about these sizes: an exponent "
+            "is asymptotic, and larger sizes could have others.",
+            where=f"{where} at n = {', '.join(map(str, self.at))}, predicted in "
+            "[{:.4g}, {:.4g}]".format(*self._band()),
+            bits=slopes.bits,
+            scope=Scope.sizes,
+            steps=tuple(f"{what} is {value} at n = {n}" for value, n in pairs),
+        )
+        return dataclasses.replace(
+            sure, note=note, evidence=Evidence.certified, certificate=certificate
+        )
+
     def proof_alone(self, trial: Trial) -> Outcome | None:
-        """Measure at every size, and run the measure on n itself."""
-        if self._keyed():
-            return None
-        values = np.stack([self._measured(trial, n) for n in self.at], axis=1)
-        found = self._proved(Outcome(Verdict.holds, self.evidence), values[0])
-        return found if found.evidence is Evidence.certified else None
+        """Measure at every size, and look for what is certain of it."""
+        found = None if self._keyed() else self.test(trial)
+        return found if found is not None and found.evidence is Evidence.certified else None
 
     def _measured(self, trial: Trial, n: float) -> Float[np.ndarray, " replicates"]:
         """Return the replicates at one size."""

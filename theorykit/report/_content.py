@@ -152,8 +152,11 @@ class Entry:
 
     @property
     def graded(self) -> str:
-        """The evidence, with what it proves."""
-        return f"{self.evidence}, {self.proof}" if self.proof else self.evidence
+        """The evidence, with what it proves, or of what it is certain."""
+        reach = self.proof
+        if self.certificate is not None and self.result.verdict == Verdict.refuted:
+            reach = self.certificate.refutes()
+        return f"{self.evidence}, {reach}" if reach else self.evidence
 
     @property
     def falls(self) -> Falls | None:

@@ -133,6 +133,10 @@ class Certificate:
         share = "" if self.share is None else f", {self.share:.2g} of its sizes and values"
         return self.scope.words() + share
 
+    def refutes(self) -> str:
+        """Return of what a refutation by it is certain, if that is less than the statement."""
+        return self.scope.proved() if self.scope is Scope.sizes else ""
+
     def words(self) -> str:
         """Return what a claim that holds by it is said to be, and where."""
         share = "" if self.share is None else f" ({self.share:.2g} of its sizes and values)"

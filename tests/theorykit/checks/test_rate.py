@@ -56,3 +56,17 @@ def test_others_say_why_they_are_fitted(trial):
     noisy = lambda key, n: n * (1 + 0.01 * jax.random.normal(key))
     found = rate(measure=noisy, exponent=1, **AT).test(trial)
     assert found.unproved == "Not certified: the measure is random."
+
+
+def test_the_degree_decides_whatever_the_sizes_show(trial):
+    small = rate(measure=lambda n: n + 1000, exponent=1, at=(10, 100, 1000)).test(trial)
+    assert (small.verdict, small.evidence) == (Verdict.holds, Evidence.certified)
+    assert small.note.startswith("It grows like 1 n^1, which the sizes tested do not show. ")
+    late = rate(measure=lambda n: n + Fraction(1, 10**9) * n**2, exponent=1, **AT).test(trial)
+    assert (late.verdict, late.evidence) == (Verdict.refuted, Evidence.certified)
+    assert late.certificate.scope is Scope.whole
+    assert (late.witness.lhs, late.witness.rhs) == (2, 1.1)
+    below = rate(measure=lambda n: n**2, at_least=3, **AT).test(trial)
+    assert (below.witness.lhs, below.witness.rhs) == (2, 2.9)
+    assert "outside the predicted band" in below.certificate.how
+    assert "sizes tested" not in below.note
