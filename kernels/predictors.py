@@ -88,8 +88,8 @@ def _solve(k, y, k_test, noise, jitter, name):
         smallest, given = float(values[0]), float(noise + jitter)
         raise ValueError(
             "the training kernel is singular to rounding (smallest eigenvalue "
-            f"{smallest:.3g}); give a {name} or a jitter above "
-            + (f"{-smallest:.2g}, got {given:.3g} in all" if given else f"{max(-smallest, 0):.2g}")
+            f"{smallest:.3g}); give a {name} or a jitter above {max(0.0, -smallest):.2g}"
+            + (f", got {given:.3g} in all" if given else "")
         )
 
     def matvec(b):

@@ -15,7 +15,15 @@ from theorykit.checks._base import ClaimError
 from theorykit.checks._certificates import unproved
 from theorykit.checks._shapes import Shape, resolve
 from theorykit.common.arguments import as_array, at_least_0, shown
-from theorykit.results import Certificate, Evidence, Outcome, Scope, Verdict, Witness
+from theorykit.results import (
+    Certificate,
+    Evidence,
+    Outcome,
+    Resolution,
+    Scope,
+    Verdict,
+    Witness,
+)
 
 MOST_LINES = 20
 """Means that a certificate lists."""
@@ -133,11 +141,13 @@ def proved_mean(
     found: Outcome,
     statistic: Callable[..., Any],
     draws: Mapping[str, Law] | None,
-    excess: Callable[[np.ndarray], np.ndarray],
+    allowed: Callable[[np.ndarray], np.ndarray],
+    resolution: Callable[[np.ndarray], Resolution],
 ) -> Outcome:
     """Return what sampling found, made certain by the exact mean where there is one.
 
-    **Arguments:** `excess`: by how much such means violate the claim, exactly.
+    **Arguments:** `allowed`: the nearest means that the claim allows, exactly; `resolution`: that
+    of means that are known.
     """
     if draws is None:
         why = "the statistic makes its own draws; a polynomial of named draws has an exact mean"
@@ -148,7 +158,8 @@ def proved_mean(
             {name: law.variances() for name, law in draws.items() if isinstance(law, Normal)},
             {name: law.members() for name, law in draws.items() if isinstance(law, Uniform)},
         )
-        beyond = excess(means).ravel().tolist()
+        nearest = np.asarray(allowed(means), dtype=object).ravel()
+        beyond = [abs(m - n) for m, n in zip(means.ravel(), nearest, strict=True)]
     except Exception as error:
         return unproved(found, error)
     over = ", ".join(f"{name} in {law}" for name, law in draws.items())
@@ -159,13 +170,14 @@ def proved_mean(
         scope=Scope.sizes,
         steps=lines,
     )
-    if max(beyond) <= 0:
+    if max(beyond) == 0:
         return dataclasses.replace(
             found,
             verdict=Verdict.holds,
             evidence=Evidence.certified,
             certificate=certificate,
             witness=None,
+            resolution=resolution(means),
         )
     worst = beyond.index(max(beyond))
     mean = means.ravel()[worst]
@@ -176,5 +188,5 @@ def proved_mean(
         evidence=Evidence.certified,
         note=f"{note} {found.note}",
         certificate=dataclasses.replace(certificate, scope=Scope.point),
-        witness=Witness(f"# {note}", float(mean), float(mean - beyond[worst])),
+        witness=Witness(f"# {note}", float(mean), float(nearest[worst])),
     )

@@ -124,18 +124,21 @@ class Expectation(Check):
         return found if found.evidence is Evidence.certified else None
 
     def _proved(self, found: Outcome) -> Outcome:
-        return proved_mean(found, self.statistic, self.draws, self._excess)
+        return proved_mean(found, self.statistic, self.draws, self._allowed, self._of_means)
 
-    def _excess(self, means: np.ndarray) -> np.ndarray:
-        """Return by how much means, in fractions, violate the claim."""
-        kind = self.chosen()
+    def _of_means(self, means: np.ndarray) -> Resolution:
+        """Return the resolution of means that are known."""
+        target = np.asarray(as_floats(getattr(self, self.chosen())), dtype=float)
+        pairs = zip(means.ravel(), self._laid(target, means.shape).ravel(), strict=True)
+        each = [self._resolution((float(m), float(m)), float(p), 0.0, False) for m, p in pairs]
+        return min(each, key=lambda found: (bool(found.poor), found.value))
+
+    def _allowed(self, means: np.ndarray) -> np.ndarray:
+        """Return the nearest means, in fractions, that the claim allows."""
+        kind, within = self.chosen(), Fraction(self.within)
         target = self._laid(as_fractions(getattr(self, kind)), means.shape)
-        away = {
-            "value": np.abs(means - target),
-            "at_most": means - target,
-            "at_least": target - means,
-        }[kind]
-        return np.asarray(away - Fraction(self.within), dtype=object)
+        above = means if kind == "at_most" else np.maximum(means, target - within)
+        return above if kind == "at_least" else np.minimum(above, target + within)
 
     def _laid(self, target: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Return the value or bound in the shape of the statistic.
@@ -185,11 +188,11 @@ class Expectation(Check):
             worst = int(np.argmax(excess / (stderr + rounding)))
         estimate, error = float(mean[worst]), float(stderr[worst])
         interval = (estimate - float(reach[worst]), estimate + float(reach[worst]))
-        index = [int(i) for i in np.unravel_index(worst, shape)] if shape else []
+        place = ", ".join(str(i + 1) for i in np.unravel_index(worst, shape)) if shape else ""
         note = (
             f"Mean {estimate:.6g} with standard error {error:.2g} over {len(flat)} replicates, "
-            f"predicted {self._sign()} {predicted[worst]:.6g}"
-            + (f", in component {index}." if index else ".")
+            f"predicted {self._sign()} {predicted[worst]:.10g}"
+            + (f", in entry {place}, counted from 1." if place else ".")
             + (f" As an event, it may be off by {missed:.0%}." if (still & truths)[worst] else "")
         )
         low = -math.inf if kind == "at_most" else float(predicted[worst]) - self.within

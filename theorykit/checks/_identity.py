@@ -15,7 +15,15 @@ from theorykit.checks._inputs import Case, Inputs
 from theorykit.checks._literals import at_literals
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
+from theorykit.checks._sides import (
+    ASKED,
+    NOTHING,
+    NOWHERE,
+    Side,
+    Sides,
+    checked_domain,
+    told_apart,
+)
 from theorykit.common.arguments import instance
 from theorykit.results import (
     Evidence,
@@ -211,7 +219,7 @@ class Identity(Check):
     ) -> Outcome:
         def say(point: Case, entry: int) -> Outcome:
             witness = sides.witness(point, entry)
-            note = f"lhs = {witness.lhs:.9g} but rhs = {witness.rhs:.9g}."
+            note = "lhs = {} but rhs = {}.".format(*told_apart(witness.lhs, witness.rhs, 9))
             measured = LargestError(error=self._errors(*sides.evaluate([point]))[0][0])
             return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
 

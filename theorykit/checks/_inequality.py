@@ -24,7 +24,15 @@ from theorykit.checks._literals import at_literals
 from theorykit.checks._nearness import Nearness
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._shrink import shrink
-from theorykit.checks._sides import ASKED, NOTHING, NOWHERE, Side, Sides, checked_domain
+from theorykit.checks._sides import (
+    ASKED,
+    NOTHING,
+    NOWHERE,
+    Side,
+    Sides,
+    checked_domain,
+    told_apart,
+)
 from theorykit.common.arguments import instance, size
 from theorykit.common.errors import explain
 from theorykit.results import (
@@ -250,12 +258,15 @@ class Inequality(Check):
         tried: int,
         seen: "_Tightest",
     ) -> Outcome:
-        measured = seen.measured()
-
         def say(point: Case, entry: int) -> Outcome:
             witness = sides.witness(point, entry)
-            note = f"lhs = {witness.lhs:.6g} > rhs = {witness.rhs:.6g}."
-            return Outcome(Verdict.refuted, grade, tried, note, measured, witness)
+            lhs, rhs = float(witness.lhs), float(witness.rhs)
+            # Where both sides are tiny the search counts no ratio, but a violation has one.
+            if rhs > 0 and np.isfinite(ratio := lhs / rhs):
+                own = np.pad([[ratio]], [(0, 0), (entry, 0)], constant_values=-np.inf)
+                seen.offer(sides, [point], own)
+            note = "lhs = {} > rhs = {}.".format(*told_apart(lhs, rhs))
+            return Outcome(Verdict.refuted, grade, tried, note, seen.measured(), witness)
 
         def worst(point: Case) -> int | None:
             violated = self._violates(self._measure_quietly(sides, [point], _Tightest(self.floor)))[

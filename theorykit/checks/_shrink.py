@@ -100,22 +100,28 @@ def _simpler(case: Case) -> Iterator[Case]:
             for value in dict.fromkeys(options):
                 if value != flat[i]:
                     yield case | {name: _like(case[name], _with(a, slice(i, i + 1), value))}
-        for value in dict.fromkeys(v for v in flat.tolist() if v and np.isfinite(v)):
-            # all entries that share a value move together: equal entries stay equal
-            same = flat == value
-            for new in dict.fromkeys(
-                (
-                    1.0,
-                    float(np.round(value)),
-                    float(np.round(value, 1)),
-                    float(np.trunc(value)),
-                    value - float(np.sign(value)),
-                )
-            ):
-                if new != value and same.sum() > 1:
-                    yield case | {
-                        name: _like(case[name], np.where(same, new, flat).reshape(a.shape))
-                    }
+        yield from _together({name: case[name]}, case)
+    if len(names) > 1:
+        yield from _together(case, case)
+
+
+def _together(among: Case, case: Case) -> Iterator[Case]:
+    """Yield candidates in which all entries that share a value move: equal entries stay equal."""
+    floats = {name: np.asarray(a, float) for name, a in among.items()}
+    values = [v for a in floats.values() for v in a.ravel().tolist() if v and np.isfinite(v)]
+    for value in dict.fromkeys(v for v in values if values.count(v) > 1):
+        for new in dict.fromkeys(
+            (
+                1.0,
+                float(np.round(value)),
+                float(np.round(value, 1)),
+                float(np.trunc(value)),
+                value - float(np.sign(value)),
+            )
+        ):
+            if new != value:
+                moved = {n: _like(case[n], np.where(a == value, new, a)) for n, a in floats.items()}
+                yield case | moved
 
 
 def _blocks(size: int) -> Iterator[slice]:

@@ -182,8 +182,7 @@ class Sides:
             text = "\n".join(show_arrays(origin))
             lines += ["# made from", *("# " + line for line in text.split("\n"))]
         if left.shape[1] > 1:
-            which = f"# both sides have {left.shape[1]} entries; below is entry {entry + 1}"
-            lines.append(which + ", counted from 1")
+            lines.append(f"# entry {entry + 1} of {left.shape[1]} on both sides, counted from 1")
         return Witness("\n".join(lines), *sides)
 
     def refuse_nan(
@@ -205,6 +204,16 @@ class Sides:
                     f"{name} is NaN at a point of the domain: {where.removeprefix('; ')}. Leave "
                     "such points out, with `.given(...)` or a narrower domain, or define it there."
                 )
+
+
+def told_apart(left: Any, right: Any, least: int = 6) -> tuple[str, str]:
+    """Return two numbers in as many digits as tell them apart, `least` or more."""
+    said = "", ""
+    for digits in sorted({least, 9, 12, 17}):
+        said = f"{left:.{digits}g}", f"{right:.{digits}g}"
+        if digits >= least and said[0] != said[1]:
+            break
+    return said
 
 
 def stack(cases: Sequence[Case]) -> dict[str, Shaped[np.ndarray, " cases *argument"]]:

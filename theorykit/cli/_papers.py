@@ -22,8 +22,9 @@ def _new(
     from theorykit.drafts import new
 
     folder = new(name)
-    print(f"{folder}: start with {folder / name / 'lemmas.py'}")
-    print(f"theorykit verify {folder / name / 'lemmas.py'} tries its claims.")
+    claims = next(folder.rglob("lemmas.py"))
+    print(f"{folder}: start with {claims}")
+    print(f"theorykit verify {claims} tries its claims.")
     return 0
 
 

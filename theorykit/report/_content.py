@@ -51,9 +51,9 @@ GRADES = {
 UNITS = {
     Unit.factor: "how much the right side can shrink before some point violates it",
     Unit.relative: "the smallest change of either side that would have been noticed",
-    Unit.absolute: "a prediction this far off would have been refuted",
-    Unit.exponent: "an exponent this far off would have been refuted",
-    Unit.members: "how many members refute the false neighbour",
+    Unit.absolute: "the smallest shift of the prediction, up or down, that would have been refuted",
+    Unit.exponent: "the smallest shift of the exponent, up or down, that would have been refuted",
+    Unit.members: "how many members refute the false neighbour, of those it was tried on",
 }
 """What the number of a resolution is, by its unit."""
 
@@ -355,7 +355,7 @@ class Content:
         moved = len(self.unexpected)
         end = f"; {moved} moved from the recorded verdict" if moved else "; all as recorded"
         count = "1 claim" if len(self.entries) == 1 else f"{len(self.entries)} claims"
-        said = f"{count}: {', '.join(parts) or 'none'}{end}."
+        said = f"{count}: {', '.join(parts)}{end}." if parts else "No claim was tried."
         ran = sum(bool(r.ran) for r in self.results)
         if ran:
             said += f" {ran} ran theorykit's own functions."

@@ -48,6 +48,34 @@ def test_bounds(trial, bound, holds):
     assert found.evidence is Evidence.certified
 
 
+@pytest.mark.parametrize(
+    ("bound", "nearest"),
+    [
+        (dict(value=2), 2),
+        (dict(value=Fraction(1, 2)), 0.5),
+        (dict(value=2, within=0.25), 1.75),
+        (dict(value=0, within=0.25), 0.25),
+        (dict(at_least=2), 2),
+        (dict(at_most=0.5), 0.5),
+        (dict(at_most=0.5, within=0.25), 0.75),
+    ],
+)
+def test_the_witness_has_the_nearest_mean_that_the_claim_allows(trial, bound, nearest):
+    found = expectation(**SQUARE, **bound).test(trial)
+    assert (found.witness.lhs, found.witness.rhs) == (1, nearest)
+
+
+@pytest.mark.parametrize(
+    ("bound", "shift"),
+    [(dict(value=1), 0), (dict(value=1.25, within=0.5), 0.25), (dict(at_most=1.5), 0.5)],
+)
+def test_an_exact_mean_is_as_fine_as_it_gets(trial, bound, shift):
+    """With few draws sampling alone could hardly tell the value from 0."""
+    found = expectation(**SQUARE | dict(each=1), **bound, replicates=4).test(trial)
+    assert found.resolution.value == pytest.approx(shift)
+    assert not found.resolution.poor
+
+
 def test_components_and_uniform_draws(trial):
     check = expectation(
         statistic=lambda s, x: jnp.stack([s[0] * s[1], s[0] ** 2 * x**2, s.sum() * x]),

@@ -116,8 +116,26 @@ def test_entries_and_trees_are_compared_one_by_one(trial):
     )
     found = check.test(trial)
     assert found.verdict == Verdict.refuted
-    assert "both sides have 6 entries" in found.witness.code
+    assert "of 6 on both sides, counted from 1" in found.witness.code
     assert found.measured.ratio == pytest.approx(2, rel=1e-3)
+
+
+def test_a_violation_that_is_tiny_has_a_ratio(trial):
+    """The search leaves ratios of tiny sides out; that of the witness is counted."""
+    found = inequality(
+        lhs=lambda x: 1e-5 * jnp.exp(-(((x - 2.7182) * 1e6) ** 2)) * jnp.array([0.5, 1.0]),
+        rhs=lambda x: 5e-6,
+        over=inputs(x=reals()),
+    ).test(trial)
+    assert found.verdict == Verdict.refuted
+    assert found.measured.ratio == pytest.approx(2)
+
+
+def test_sides_that_print_alike_are_told_apart(trial):
+    found = inequality(
+        lhs=lambda x: 1 + 1e-7 * x, rhs=lambda x: 1.0, over=inputs(x=interval(0, 1))
+    ).test(trial)
+    assert found.note.startswith("lhs = 1.0000001 > rhs = 1.")
 
 
 def test_an_infinite_slope_leads_nowhere_outside_the_domain(trial):

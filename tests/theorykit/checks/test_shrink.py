@@ -4,7 +4,7 @@ import pytest
 
 from theorykit.checks import _shrink, identity, inequality
 from theorykit.checks._shrink import complexity, show_arrays, shrink
-from theorykit.checks.domains import inputs, interval
+from theorykit.checks.domains import inputs, interval, positive
 from theorykit.results import Verdict
 
 anywhere = lambda case: True
@@ -196,3 +196,12 @@ def test_a_witness_lies_in_the_domain(trial, check):
         trial
     )
     assert 1.03 <= found.witness.lhs <= 1.87
+
+
+def test_equal_entries_of_several_arguments_move_together(trial):
+    found = inequality(
+        lhs=lambda x, y: (1 + 1e-6) * jnp.sqrt(x * y),
+        rhs=lambda x, y: (x + y) / 2,
+        over=inputs(x=positive(), y=positive()),
+    ).test(trial)
+    assert found.witness.code == "x = 1.0\ny = 1.0"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,14 @@ def test_its_claims_are_tests_that_pass(tmp_path):
         for module in ("", "more.")
         for name, verdict in verdicts.items()
     }
+
+
+def test_the_file_that_is_named_to_start_with_exists(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    said = command("new", "my_paper")[1].split()
+    named = [Path(word) for word in said if word.endswith(".py")]
+    assert len(named) == 2
+    assert all(path.exists() for path in named)
 
 
 @pytest.mark.parametrize(
