@@ -185,7 +185,7 @@ def checked(name: str, x: Any) -> Any:
     if x.ndim < 1 or len(x) == 0:
         raise ValueError(f"{name} holds inputs along its first axis, got shape {x.shape}")
     if known(x) and not np.isfinite(x).all():
-        raise ValueError(f"NaN or infinity among {name}, which must be finite")
+        raise ValueError(f"{name} must be finite, but NaN or infinity was given")
     return x
 
 

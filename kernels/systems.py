@@ -64,7 +64,7 @@ def array(name: str, kernel: Any) -> None:
 def finite(name: str, given: Array | np.ndarray) -> None:
     """Refuse an array whose values are known and not all finite."""
     if known(given) and not bool(jnp.isfinite(given).all()):
-        raise ValueError(f"NaN or infinity among the {name}, which must be finite")
+        raise ValueError(f"the {name} must be finite, but NaN or infinity was given")
 
 
 def result_dtype(*arrays: Any) -> Any:

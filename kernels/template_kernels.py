@@ -431,7 +431,7 @@ def _strings(name: str, x: Any) -> Integer[np.ndarray, "strings length"]:
 def _require_finite(**scales: Any) -> None:
     for name, value in scales.items():
         if known(value) and not np.isfinite(as_array(name, value)).all():
-            raise ValueError(f"NaN or infinity among {name}, which must be finite")
+            raise ValueError(f"{name} must be finite, but NaN or infinity was given")
 
 
 def _same_length(x: np.ndarray, y: np.ndarray) -> np.ndarray:
