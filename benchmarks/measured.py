@@ -4,7 +4,7 @@
 
 `docs/data/measured` keeps the JSON of each benchmark's last run that was published:
 
-    python benchmarks/gram.py > docs/data/measured/gram.json
+    python benchmarks/deep.py > docs/data/measured/deep.json
 
 The page is `benchmarks/measured.md.jinja`, which takes every figure from there. `--again` first
 runs the commands of all results once more, or of those named: an hour on an idle machine.
