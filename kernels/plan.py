@@ -12,7 +12,7 @@ WHOLE = 2**26  # entries of a covariance of all tokens that "auto" will hold at 
 BLOCK = 2**23  # entries of a block of joint draws
 PAIR_BLOCK = 2**18  # entries of a block of a pair's draws
 IN_CACHE = 2**18  # entries worked on at a time: few enough for caches, enough for all cores
-AT_ONCE = 2e10  # multiplications of a replicate that runs as one compiled computation
+AT_ONCE = 1e11  # multiplications of a replicate that runs as one compiled computation: some seconds
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,8 @@ class Inequality(Check):
     ) -> Outcome:
         def say(point: Case, entry: int) -> Outcome:
             witness = sides.witness(point, entry)
-            assert witness.lhs is not None and witness.rhs is not None
+            assert witness.lhs is not None
+            assert witness.rhs is not None
             lhs, rhs = float(witness.lhs), float(witness.rhs)
             # Where both sides are tiny the search counts no ratio, but a violation has one.
             if rhs > 0 and np.isfinite(ratio := lhs / rhs):
