@@ -62,7 +62,7 @@ def test_the_error_is_shared_among_components(trial):
         )  # fmt: skip
         found = check.test(trial)
         assert found.verdict == verdict
-        assert "component [2]" in found.note
+        assert "entry 3, counted from 1" in found.note
 
 
 def test_a_true_claim_falls_as_often_as_its_error_says():
@@ -147,7 +147,7 @@ def test_the_component_shown_is_the_farthest_in_standard_errors(trial):
     )  # fmt: skip
     found = check.test(trial)
     assert found.verdict == Verdict.holds
-    assert "component [0]" in found.note
+    assert "entry 1, counted from 1" in found.note
     assert found.measured.estimate == pytest.approx(MEAN)
 
 
@@ -159,6 +159,6 @@ def test_a_component_that_falls_is_shown_before_one_that_does_not(trial):
     )  # fmt: skip
     found = check.test(trial)
     assert found.verdict == Verdict.refuted
-    assert "component [1]" in found.note
+    assert "entry 2, counted from 1" in found.note
     assert found.witness.lhs == pytest.approx(MEAN)
     assert found.witness.rhs == pytest.approx(MEAN - 9 * STDERR)
