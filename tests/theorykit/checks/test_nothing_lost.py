@@ -149,7 +149,7 @@ def test_witness_certificate_and_replay_are_of_one_entry(registry):
     A = e / e.sum(1, keepdims=True)
     A = A / A.sum(0)
     entries = np.concatenate([A.sum(1), A.sum(0)])  # by numpy
-    number = int(found.witness.code.split("below is entry ")[1].split(",")[0])
+    number = int(found.witness.code.split("# entry ")[1].split(" ")[0])
     assert np.isclose(found.witness.lhs, entries[number - 1], rtol=1e-12)
     assert np.isclose(entries.sum(), 4)  # two row sums that are off by the same, and two ones
     assert found.certificate.call.endswith(f"entry={number}")
