@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.kernels import activations, draws
@@ -15,6 +16,7 @@ from theorykit.kernels.recursion import (
     State,
     add,
     again,
+    aside,
     at,
     attend,
     average,
@@ -180,7 +182,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     def block(b):
         a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
         own = jax.lax.map(again(lambda i: jnp.diagonal(step(a, i, i, False)[0])), jnp.arange(n))
-        return *jax.lax.map(again(lambda ij: step(a, ij[0], ij[1], plan.ntk)), pairs), own
+        return *aside(again(lambda ij: step(a, ij[0], ij[1], plan.ntk)), pairs), own
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
@@ -198,7 +200,9 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
 
 
 def on_diagonal(
-    nngp: Float[Array, "rows1 rows2"], var: Float[Array, " rows1"], same: Bool[Array, ""]
+    nngp: Float[Array, "rows1 rows2"],
+    var: Float[Array, " rows1"],
+    same: Bool[Array | np.ndarray, ""],
 ) -> Float[Array, "rows1 rows2"]:
     """Put the variances on the diagonal where both inputs of a pair are the `same`.
 

@@ -8,13 +8,13 @@ The scores of an infinitely wide attention head are Gaussian with
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from theorykit.common.arguments import as_floating
 from theorykit.common.precision import highest
@@ -27,7 +27,73 @@ NEAR = 0.999  # a pivot this near the largest is as good
 KEEP = 2**24  # numbers that are drawn once and kept, rather than again at each use
 
 
-@highest
+class Ordered(NamedTuple):
+    """A factor by pivoted Cholesky, and how it was found.
+
+    **Fields:** `f`, (n, r) with `sigma = f f'`; `pivots`, the row of `sigma` that each column began
+    with; `used`, whether a column did: it is zero if there was nothing left. `f[pivots]` is lower
+    triangular in the columns that were used.
+    """
+
+    f: Float[Array, "n rank"]
+    pivots: Int[Array, " rank"]
+    used: Bool[Array, " rank"]
+
+    @staticmethod
+    @highest
+    def of(sigma: Any, rank: int | None = None, floor: Any = None) -> tuple["Ordered", Any]:
+        """Return the factor of `sigma`, and the diagonal of what it leaves out.
+
+        Arguments as for `factor`; `floor`, the variance that is taken to be rounding.
+        """
+        sigma = jnp.asarray(sigma)
+        n, diagonal = sigma.shape[0], jnp.diagonal(sigma)
+        floor = _rounding(n, diagonal) if floor is None else floor
+
+        def column(carry, k):
+            f, left = carry
+            # The first of the largest: among tokens of equal norm, rounding must not choose.
+            pivot = jnp.argmax(left >= NEAR * jnp.max(left))
+            size = left[pivot]
+            done = size <= floor  # false for NaN, which goes on
+            root = jnp.sqrt(jnp.where(done, 1.0, size))
+            new = jnp.where(done, 0.0, (sigma[pivot] - f @ f[pivot]) / root)
+            left = jnp.where(jnp.arange(n) == pivot, 0.0, jnp.maximum(left - new**2, 0.0))
+            return (f.at[:, k].set(new), left), (pivot, ~done)
+
+        columns = jnp.arange(n if rank is None else rank)
+        start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
+        (f, left), found = jax.lax.scan(column, varying(start, sigma), columns)
+        return Ordered(f, *found), left
+
+    @highest
+    def then(
+        self, s12: Float[Array | np.ndarray, "n m"], s22: Float[Array | np.ndarray, "m m"]
+    ) -> Float[Array, "m rank_and_m"]:
+        """Return the rows that make this a factor of a larger covariance.
+
+        The covariance is `[[f f', s12], [s12', s22]]`. These rows depend on the others as a draw
+        does on the draws before it; the others stay as they are.
+        """
+        s12, s22, r = jnp.asarray(s12), jnp.asarray(s22), self.pivots.size
+
+        def column(across, k):
+            row = self.f[self.pivots[k]]
+            new = (s12[self.pivots[k]] - across @ row) / jnp.where(self.used[k], row[k], 1.0)
+            return across.at[:, k].set(jnp.where(self.used[k], new, 0.0)), None
+
+        start = varying(jnp.zeros((s22.shape[0], r), s12.dtype), s12)
+        across, _ = jax.lax.scan(column, start, jnp.arange(r))
+        both = jnp.concatenate([jnp.sum(self.f**2, 1), jnp.diagonal(s22)])
+        own, _ = Ordered.of(s22 - across @ across.T, floor=_rounding(both.size, both))
+        return jnp.concatenate([across, own.f], 1)
+
+
+def _rounding(n: int, variances: Float[Array, "..."]) -> Float[Array, ""]:
+    """Return the variance that is lost in factorising n rows of a covariance."""
+    return n * jnp.finfo(variances.dtype).eps * jnp.max(variances)
+
+
 def factor(
     sigma: Float[Array | np.ndarray, "n n"], rank: int | None = None
 ) -> tuple[Float[Array, "n rank"], Float[Array, ""]]:
@@ -47,27 +113,10 @@ def factor(
     **Raises:** `ValueError` for complex numbers.
     """
     (sigma,), dtype = widened("covariances", sigma)
-    n = sigma.shape[0]
-    diagonal = jnp.diagonal(sigma)
-    floor = n * jnp.finfo(sigma.dtype).eps * jnp.max(diagonal)
-
-    def column(carry, k):
-        f, left = carry
-        # The first of the largest: among tokens of equal norm, rounding must not choose.
-        pivot = jnp.argmax(left >= NEAR * jnp.max(left))
-        size = left[pivot]
-        done = size <= floor  # false for NaN, which goes on
-        root = jnp.sqrt(jnp.where(done, 1.0, size))
-        new = jnp.where(done, 0.0, (sigma[pivot] - f @ f[pivot]) / root)
-        left = jnp.where(jnp.arange(n) == pivot, 0.0, jnp.maximum(left - new**2, 0.0))
-        return (f.at[:, k].set(new), left), None
-
-    columns = jnp.arange(n if rank is None else rank)
-    start = jnp.zeros((n, columns.size), sigma.dtype), jnp.maximum(diagonal, 0.0)
-    (f, left), _ = jax.lax.scan(column, varying(start, sigma), columns)
-    total = jnp.sum(jnp.maximum(diagonal, 0.0))
+    found, left = Ordered.of(sigma, rank)
+    total = jnp.sum(jnp.maximum(jnp.diagonal(sigma), 0.0))
     share = jnp.sum(left) / jnp.where(total <= 0, 1.0, total)
-    return f.astype(dtype), share.astype(dtype)
+    return found.f.astype(dtype), share.astype(dtype)
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ WHOLE = 2**26  # entries of a covariance of all tokens that "auto" will hold at 
 BLOCK = 2**23  # entries of a block of joint draws
 PAIR_BLOCK = 2**18  # entries of a block of a pair's draws
 IN_CACHE = 2**18  # entries worked on at a time: few enough for caches, enough for all cores
+WORTH = 1.25  # how much more joint draws may cost: their matrices are positive semidefinite
 AT_ONCE = 1e11  # multiplications of a replicate that runs as one compiled computation: some seconds
 
 
@@ -84,14 +85,15 @@ def forms(
         # A factorisation is sequential: about 20 times slower than a product of its size.
         joint += 20 * n * t * rank * rank / plan.draws if layer else 0
         rank = min(r, 2 * t) if layer == 0 else 2 * t
-        own = 2 * rows * rank * (rank + t) + (2 * rows * t if top else 4 * t * t * t)
+        # Scores of the second input, and both variances; pairs share the scores of the first.
+        own = rows * rank * (rank + t) + (2 * rows * t if top else 4 * t * t * t)
         pairwise = pairs * (step + own)
         if plan.draw != "auto":
             form = plan.draw
         elif (chosen and chosen[-1] == "pairwise") or (not top and (n * t) ** 2 > WHOLE):
             form = "pairwise"
         else:
-            form = "pairwise" if pairwise < joint else "joint"
+            form = "pairwise" if WORTH * pairwise < joint else "joint"
         chosen.append(form)
         total += plan.draws * (joint if form == "joint" else pairwise)
     return tuple(chosen), total

@@ -21,6 +21,8 @@ from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
 from theorykit.kernels.plan import parts
 
+ASIDE = 4  # entries of a long list that one step of a loop works on
+
 
 class State(NamedTuple):
     """Kernels between row and column tokens, with the variances of both.
@@ -241,7 +243,7 @@ def attend(
         tokens = Tokens(s, w, s, w)
         return in_parts(attends, at(a, i), at(a, j), tokens, score_scale**2, tangent)
 
-    s_out, w_out = jax.lax.map(again(pair), (i, j))
+    s_out, w_out = aside(again(pair), (i, j))
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
 
@@ -271,6 +273,16 @@ def again(step: Callable[..., Any]) -> Callable[..., Any]:
     of them than memory holds.
     """
     return jax.checkpoint(step, prevent_cse=False)
+
+
+def aside(f: Callable[[Any], Any], args: Any) -> Any:
+    """Return `f` of each entry of its arguments, `ASIDE` of many in a step of a loop.
+
+    They do not depend on each other, and a processor's cores take parts of different ones.
+    """
+    count = jax.tree.leaves(args)[0].shape[0]
+    unroll = max(1, min(ASIDE, count // ASIDE))  # a step of more takes longer to compile
+    return jax.lax.scan(lambda _, entry: (None, f(entry)), None, args, unroll=unroll)[1]
 
 
 def at(rows: Any, i: Any) -> Any:

@@ -29,7 +29,7 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import State, again, at, fill, in_parts, steepness
+from theorykit.kernels.recursion import State, again, aside, at, fill, in_parts, steepness
 
 
 @parameters("scale")
@@ -314,7 +314,7 @@ class Heads:
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
             of_pair = again(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk))
-            nngp, ntk = jax.lax.map(of_pair, tuple(pairs))
+            nngp, ntk = aside(of_pair, tuple(pairs))
             own = again(lambda i: jnp.diagonal(self.pair(a, i, i, False)[0]))
             if square:
                 whole = fill(nngp, n)

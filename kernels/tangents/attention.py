@@ -15,7 +15,7 @@ from theorykit.common.precision import highest
 from theorykit.kernels import draws as score_draws
 from theorykit.kernels.attention import mechanism as as_mechanism
 from theorykit.kernels.layers.masks import as_mask, seen
-from theorykit.kernels.pairs import Layer, Pair, Queries, attend_pair
+from theorykit.kernels.pairs import Layer, Pair, Queries, attend_pairs
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import Plan
 from theorykit.kernels.recursion import State, fill
@@ -207,15 +207,17 @@ def _through(
     def pair(s11, s12, s22, w12, see1, see2, same):
         own = [State(s, None, jnp.diagonal(s)[:, None], jnp.diagonal(s)) for s in (s11, s22)]
         h = Pair(State(s12, w12, own[0].var1, own[1].var2), *own)
-        f = None
+        f: Any = None
         if not heads.attention.exact:
+            # Of both inputs at once: an entry must not depend on which of them comes first.
             f, _ = score_draws.factor(jnp.block([[s11, s12], [s12.T, s22]]))
-            f = f.reshape(2, t, 2 * t)
-        queries = Queries((every, every), jnp.stack([see1, see2]), same)
+            f = f[:t], f[t:]
         each = plan if w12 is not None else replace(plan, ntk=False)
-        out = attend_pair(heads, each, layer, h, f, queries)
+        queries = Queries((every, every), (see1, see2), jnp.asarray(0), same)
+        alone = lambda tree: jax.tree.map(lambda k: k[None], tree)
+        out = attend_pairs(heads, each, layer, alone(h), alone(f), alone(queries))
         # The last summand of the NTK is that of the output weights.
-        return out.nngp, None if out.ntk is None else out.ntk + out.nngp
+        return out.nngp[0], None if out.ntk is None else (out.ntk + out.nngp)[0]
 
     def itself(of):
         s, see = of

@@ -257,20 +257,42 @@ def test_draws_in_parts_are_all_draws(mechanism, first, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("tokens", [4, 2000])
+@pytest.mark.parametrize(("n", "n1"), [(1, 1), (2, 2), (5, 5), (64, 64), (67, 67), (7, 3), (50, 1)])
+def test_groups_are_of_all_pairs(n, n1, tokens):
+    """In the order of rows, with the smaller number first, and few of them twice."""
+    groups, place = pairs.Groups.of(n, n1, tokens)
+    i = np.take_along_axis(groups.firsts, groups.whose, 1).ravel()[place]
+    j = groups.seconds.ravel()[place]
+    rows, columns = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)
+    np.testing.assert_array_equal(i, rows)
+    np.testing.assert_array_equal(j, columns if n1 == n else columns + n1)
+    count, size = groups.seconds.shape
+    assert size <= (1 if tokens == 2000 else pairs.TOGETHER)
+    assert count * size <= 1.1 * place.size + n
+
+
 @pytest.mark.parametrize("form", ["pairwise", "conditional"])
 def test_pairs_in_groups_and_draws_in_parts_are_all_of_them(form, monkeypatch):
     monkeypatch.setattr(plans, "platform", lambda: "cpu")
     net = InfiniteTransformer(depth=2, readout="tokens")
     rng = np.random.default_rng(6)
-    f0, mask = jnp.asarray(rng.normal(size=(4, 4, 9))), jnp.ones((4, 4), bool)
+    f0, mask = jnp.asarray(rng.normal(size=(5, 4, 9))), jnp.ones((5, 4), bool)
     plan = plans.Plan(12, 1, True, form, "independent")
-    at = tuple(map(jnp.asarray, np.triu_indices(4, 1)))  # six pairs, in groups of three
-    run = lambda: pairs.pairwise(net, None, f0, mask, at, jax.random.key(1), plan, 2, form)
-    whole = run()
+
+    def run():
+        groups, place = pairs.Groups.of(5, 2, 4)
+        found = pairs.pairwise(net, None, f0, mask, groups, jax.random.key(1), plan, 2, form)
+        return groups, [k.reshape(-1, *k.shape[2:])[place] for k in found]
+
+    rows, whole = run()
     monkeypatch.setattr(plans, "IN_CACHE", 200)
-    monkeypatch.setattr(pairs, "FACTORS", 4 * 8**3)
+    monkeypatch.setattr(pairs, "FACTORS", 2 * 8**2)
     assert plans.parts(12, 4 * 4 * 4) > 1
-    for one, other in zip(run(), whole, strict=True):
+    groups, found = run()
+    assert rows.seconds.shape == (2, 3)
+    assert groups.seconds.shape == (4, 2)
+    for one, other in zip(found, whole, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
 

@@ -87,7 +87,9 @@ def transformer(net, x, mask, normals, form):
             blocks = h.s[0, :, 0], h.s[0, :, 1], h.s[1, :, 1]
             scores = net.score_scale * np.asarray(draws.conditional(*blocks, u))
         else:
-            if layer:
+            if layer and form == "pairwise":
+                f = in_turn(h.s)
+            elif layer:
                 f = np.asarray(draws.factor(h.s.reshape(n * t, n * t))[0]).reshape(n, t, -1)
             elif net.layer_norm:
                 f = f / np.maximum(np.linalg.norm(f, axis=-1, keepdims=True), 1e-300)
@@ -106,6 +108,15 @@ def transformer(net, x, mask, normals, form):
     if net.readout == "last":
         share = np.eye(t)[[np.flatnonzero(m)[-1] for m in mask]]
     return Both(*(np.einsum("ia,iajb,jb->ij", share, v, share) for v in k))
+
+
+def in_turn(s):
+    """Return the factor of a pair, of the first input and then of what it leaves of the second."""
+    root = lambda k: np.asarray(draws.factor(k)[0])
+    first = root(s[0, :, 0])
+    across = s[1, :, 0] @ np.linalg.pinv(first).T
+    second = np.concatenate([across, root(s[1, :, 1] - across @ across.T)], 1)
+    return np.stack([np.pad(first, ((0, 0), (0, len(first)))), second])
 
 
 def plainly(net, x, x2, mask, form):

@@ -5,6 +5,7 @@ import functools
 import hypothesis
 import hypothesis.extra.numpy
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -73,6 +74,29 @@ def test_a_nan_is_not_hidden():
     assert not np.isfinite(factor(sigma)[0]).all()
 
 
+@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.given(roots, st.integers(1, 3))
+def test_a_factor_goes_on(root, cut):
+    """Rows of it that came first do not know of those that follow."""
+    sigma = root @ root.T
+    first, _ = draws.Ordered.of(sigma[:cut, :cut])
+    second = first.then(sigma[:cut, cut:], sigma[cut:, cut:])
+    f = np.concatenate([np.pad(first.f, ((0, 0), (0, 4 - cut))), second])
+    np.testing.assert_allclose(f @ f.T, sigma, atol=1e-7 * max(np.trace(sigma), 1e-300))
+    np.testing.assert_array_equal(first.f, factor(sigma[:cut, :cut])[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_input_again_adds_nothing(dtype):
+    """Also tokens that repeat, or lie in one plane: what is left of them is rounding."""
+    for rank in (1, 3, 8):
+        s = spd(8, rank).astype(dtype)
+        first, _ = draws.Ordered.of(s)
+        second = first.then(s, s)
+        np.testing.assert_allclose(second[:, :8], first.f, atol=30 * np.finfo(dtype).eps ** 0.5)
+        assert not np.any(second[:, 8:])
+
+
 def law(linear, shape):
     """Covariance of a linear map of standard normals, from its Jacobian."""
     jac = jax.jit(jax.jacobian(linear))(np.zeros(shape))
@@ -87,7 +111,7 @@ def equation_7(sigma, t):
 
 
 @pytest.mark.parametrize("rank", [6, 4, 1, 0])
-@pytest.mark.parametrize("form", ["joint", "conditional"])
+@pytest.mark.parametrize("form", ["joint", "one after the other", "conditional"])
 def test_scores_have_the_covariance_of_equation_7(form, rank):
     """Exactly, for singular covariances too."""
     sigma = spd(6, rank)
@@ -96,10 +120,20 @@ def test_scores_have_the_covariance_of_equation_7(form, rank):
         f = draws.factor(sigma)[0].reshape(2, 3, 6)
         return f @ u @ f.transpose(0, 2, 1)
 
+    def in_turn(u):
+        first, _ = draws.Ordered.of(sigma[:3, :3])
+        second = first.then(sigma[:3, 3:], sigma[3:, 3:])
+        return jnp.stack([first.f @ u[:3, :3] @ first.f.T, second @ u @ second.T])
+
     def pair(u):
         return draws.conditional(sigma[:3, :3], sigma[:3, 3:], sigma[3:, 3:], u)
 
-    got = law(joint, (6, 6)) if form == "joint" else law(pair, (2, 3, 3))
+    scores, shape = {
+        "joint": (joint, (6, 6)),
+        "one after the other": (in_turn, (6, 6)),
+        "conditional": (pair, (2, 3, 3)),
+    }[form]
+    got = law(scores, shape)
     np.testing.assert_allclose(got, equation_7(sigma, 3), atol=1e-8 * max(rank, 1) ** 2)
 
 

@@ -116,6 +116,9 @@ TRACED = {
         lambda s: kernels.template_mlp(STRINGS, sigma_w=s, activation=TANH)[:2], np.float32(0.7),
     ),
     "draws.factor": (draws.factor, GRAM),
+    "draws.Ordered": (
+        lambda k: draws.Ordered.of(k[:3, :3])[0].then(k[:3, 3:], k[3:, 3:]), GRAM,
+    ),
     "draws.conditional": (lambda k: draws.conditional(k, k / 2, k, array(2, 2, 6, 6)), GRAM),
     "recursion.attend": (mixed, GRAM),
     "recursion.drawn_rows": (
@@ -193,7 +196,8 @@ WITHOUT = {
     "template_derivative", "template_expansion",  # fractions
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
     "recursion.again", "recursion.visible", "recursion.steepness", "recursion.fill",
-    "recursion.at", "recursion.average", "recursion.in_parts",  # they call what does
+    "recursion.aside", "recursion.at", "recursion.average",  # they call what does
+    "recursion.in_parts",
     "attention.mechanism",
     "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
     "oracle.positive_semidefinite",

@@ -112,21 +112,23 @@ def test_networks_are_those_of_neural_tangents():
     ],
 )
 def test_draws_are_those_of_an_infinite_transformer(attention, causal):
-    """With a linear map for its MLP, which here is that of the output weights."""
-    x1, x2, key = tokens(2, d=8), tokens(2, seed=1, d=8), jax.random.key(3)
+    """Of each pair as a set of two. With a linear map for its MLP, that of the output weights."""
+    x1, x2, key = tokens(2, d=9), tokens(2, seed=1, d=9), jax.random.key(3)
     net = InfiniteTransformer(
         activation="identity", attention=attention, causal=causal, readout="mean", score_scale=1.5
     )
-    own = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, 0), 0), 0)
+    own = jax.random.fold_in(jax.random.fold_in(key, 0), 0)
     layer = ours(
         own, attention=attention, mask="causal" if causal else None, draws=64, W_key_std=1.5
     )
     kernel = stax.serial(stax.Dense(1), layer, stax.GlobalAvgPool(), stax.Dense(1))[2]
     for x in (x2, None):
-        right = net(x1, x, key=key, draws=64, replicates=1, draw="pairwise")
         found = kernel(x1, x, BOTH)
-        close(found.nngp, right.nngp, 1e-4)
-        close(found.ntk, right.ntk, 1e-4)
+        for i, j in np.ndindex(2, 2):
+            both = np.stack([x1[i], (x1 if x is None else x)[j]])
+            right = net(both, key=key, draws=64, replicates=1, draw="joint")
+            close(found.nngp[i, j], right.nngp[0, 1], 1e-4)
+            close(found.ntk[i, j], right.ntk[0, 1], 1e-4)
 
 
 def test_mechanisms_that_settle_need_no_key():
