@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from theorykit.common.spelling import nearest
-from theorykit.kernels.attention.base import Exact, Mechanism
+from theorykit.kernels.attention.base import Exact, Mechanism, Settled
 from theorykit.kernels.attention.identity import Identity
 from theorykit.kernels.attention.softmax import Softmax
 
@@ -38,6 +38,11 @@ def mechanism(attention: Any) -> Mechanism:
     if known.exact and not isinstance(known, Exact):
         raise ValueError(
             f"an exact mechanism is derived from Exact or Settled, but {known!r} is not"
+        )
+    if isinstance(known, Settled) and type(known).closed is not Settled.closed:
+        raise ValueError(
+            f"the layer of a Settled mechanism is A V A', and {type(known).__name__} has another "
+            "closed form: derive it from Exact"
         )
     lies = lambda name: next(c for c in type(known).__mro__ if name in vars(c))
     weights = lies("weights")

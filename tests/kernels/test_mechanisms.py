@@ -92,6 +92,13 @@ class Closed(Mechanism):
 
 
 @dataclass(frozen=True)
+class Bent(Linear):
+    """Written outside: said to be linear, with a closed form that is not."""
+
+    closed = Raised.closed
+
+
+@dataclass(frozen=True)
 class Plain(Mechanism):
     """The weights of another, with the derivatives left to automatic differentiation."""
 
@@ -379,6 +386,7 @@ def test_what_is_no_mechanism_is_refused(enter, given):
         (Changed, "Changed changes the weights of Softmax and keeps its derivatives"),
         (Loose, "make Loose a frozen dataclass"),
         (Closed, r"an exact mechanism is derived from Exact or Settled, but Closed\(\) is not"),
+        (Bent, "the layer of a Settled mechanism is A V A', and Bent has another.*from Exact"),
         (Seeing, r"not allowed have weight 0 and change no other weight.*Seeing\(\)"),
         (
             lambda: Concentrated(Identity()),
