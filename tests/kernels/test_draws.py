@@ -17,6 +17,15 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 factor = jax.jit(draws.factor, static_argnums=1)
 conditional = jax.jit(draws.conditional)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def two_steps(sigma, cut):
+    """Return the factor of the first rows, and the rows that follow."""
+    first, _ = draws.Ordered.of(sigma[:cut, :cut])
+    return first, first.then(sigma[:cut, cut:], sigma[cut:, cut:])
+
+
 roots = hypothesis.extra.numpy.arrays(
     float, (4, 4), elements=st.floats(-3, 3, allow_subnormal=False).map(lambda v: round(v, 2))
 )
@@ -79,8 +88,7 @@ def test_a_nan_is_not_hidden():
 def test_a_factor_goes_on(root, cut):
     """Rows of it that came first do not know of those that follow."""
     sigma = root @ root.T
-    first, _ = draws.Ordered.of(sigma[:cut, :cut])
-    second = first.then(sigma[:cut, cut:], sigma[cut:, cut:])
+    first, second = two_steps(sigma, cut)
     f = np.concatenate([np.pad(first.f, ((0, 0), (0, 4 - cut))), second])
     np.testing.assert_allclose(f @ f.T, sigma, atol=1e-7 * max(np.trace(sigma), 1e-300))
     np.testing.assert_array_equal(first.f, factor(sigma[:cut, :cut])[0])
@@ -121,8 +129,7 @@ def test_scores_have_the_covariance_of_equation_7(form, rank):
         return f @ u @ f.transpose(0, 2, 1)
 
     def in_turn(u):
-        first, _ = draws.Ordered.of(sigma[:3, :3])
-        second = first.then(sigma[:3, 3:], sigma[3:, 3:])
+        first, second = two_steps(sigma, 3)
         return jnp.stack([first.f @ u[:3, :3] @ first.f.T, second @ u @ second.T])
 
     def pair(u):
