@@ -52,8 +52,8 @@ class InfiniteTransformer(Spelt):
       `kernels.attention`, or one of your own.
     - `causal`: a token attends to itself and what stands before it.
     - `residual`, `layer_norm`: as above.
-    - `score_scale`, `sigma_w`, `sigma_b`, `positions`: real scalars; kernels can be differentiated
-      in them.
+    - `score_scale`, `sigma_w`, `sigma_b`, `positions`: real scalars; kernels are differentiable in
+      them.
 
     **Raises:** `ValueError` for a value that is none of these.
     """
@@ -118,7 +118,7 @@ class InfiniteTransformer(Spelt):
 
         **Arguments:** `x`, (P, T, d) inputs; options, as for the `features` of a description.
 
-        **Raises:** `ValueError` as there: for a depth above 1 with attention that is drawn, or an
+        **Raises:** `ValueError` for a depth above 1 with attention that is drawn, or an
         activation without `units`.
         """
         given: Any = as_array("x", x)
@@ -164,8 +164,8 @@ class InfiniteTransformer(Spelt):
           two-step sampler of the capture paper's appendix D; "auto": joint or pairwise in each
           layer, by estimated cost.
         - `sampler`: "independent", or "sobol".
-        - `rank`: columns of a joint factor beyond the first layer; the trace that is left out comes
-          back as `leftover`. None: as many as are needed.
+        - `rank`: columns of a joint factor beyond the first layer; the trace that is left out is
+          returned as `leftover`. None: as many as are needed.
         - `progress`: show a bar on standard error; None: only if that is a terminal and the work is
           long.
 

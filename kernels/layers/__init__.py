@@ -1,8 +1,8 @@
-"""Descriptions: a transformer written once, of which kernels and networks are two readings.
+"""Descriptions: a transformer written once, which gives both kernels and networks.
 
 `serial`, `residual` and `parallel` put layers together; between `Embed` and `Readout` they are a
 whole network, whose `kernel` is that of infinite width and whose `module` is one of finite width;
-`encoder_decoder` makes one of two inputs.
+`encoder_decoder` makes one with two inputs.
 """
 
 from theorykit.kernels.layers.attention import Attention as Attention

@@ -43,7 +43,7 @@ class Attention(Layer):
     - `scale`: a real scalar, of the scores.
     - `mask`: which token sees which: None, "causal", (T, T) booleans, or an object of
       `layers.masks`.
-    - `positions`: what scores know of offsets: None, `RoPE`, `ALiBi` or `RelativeBias`.
+    - `positions`: how scores use offsets: None, `RoPE`, `ALiBi` or `RelativeBias`.
     - `projection`: values have the size of a head, and an output map takes them back to the width.
       That map adds one more summand to the NTK.
 

@@ -61,17 +61,17 @@ class Setting(NamedTuple):
         return self._replace(rows=None)
 
     def after(self, draws: int) -> "Setting":
-        """Return the setting behind so many layers that draw."""
+        """Return the setting after so many layers that draw."""
         return self._replace(number=self.number + draws)
 
     def sides(self) -> tuple[Any, Any]:
-        """Return the numbers of the inputs that are rows, and of those that are columns."""
+        """Return the indices of the inputs that are rows, and of those that are columns."""
         n = self.mask.shape[0]
         on = jnp.arange(n)
         return (on, on) if self.rows is None or self.n1 == n else (on[: self.n1], on[self.n1 :])
 
     def tokens(self) -> tuple[Int[Array, "..."], Int[Array, "..."]]:
-        """Return the numbers of the wanted tokens, (n1, R) and (n2, R)."""
+        """Return the indices of the wanted tokens, (n1, R) and (n2, R)."""
         n, t = self.mask.shape
         rows = jnp.broadcast_to(jnp.arange(t), (n, t)) if self.rows is None else self.rows
         one, two = self.sides()

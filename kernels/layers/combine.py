@@ -35,7 +35,7 @@ class Serial(TokenLayer, Description):
                 raise ValueError(f"Embed comes first and Readout last, got {layer!r} as layer {i}")
         if (wrong := self._misplaced(True)) is not None:
             raise ValueError(
-                f"{wrong!r} reads Gaussian tokens, as linear maps put them out, but an activation "
+                f"{wrong!r} reads Gaussian tokens, as linear maps produce them, but an activation "
                 "comes before it: put Dense, MLP or Attention between them"
             )
 
@@ -139,7 +139,7 @@ class Residual(TokenLayer):
     scale: Any = 1.0
 
     def __post_init__(self):
-        _checked(self.branch, "residual is around a layer")
+        _checked(self.branch, "residual takes a layer")
         number("scale", self.scale)
         _independent([self.branch])
 
@@ -202,7 +202,7 @@ class Parallel(TokenLayer):
 
     def __post_init__(self):
         for branch in self.branches or (None,):
-            _checked(branch, "parallel sums layers, one at least")
+            _checked(branch, "parallel sums one or more layers")
         _independent(self.branches)
 
     @property
@@ -261,7 +261,7 @@ def _checked(layer: Any, said: str) -> None:
         raise ValueError(f"{said}, got {layer!r}")
     if jax.tree_util.all_leaves([layer]):
         raise ValueError(
-            f"a layer is a pytree, but {type(layer).__name__} is none: put @parameters() of "
+            f"a layer is a pytree, but {type(layer).__name__} is not: put @parameters() of "
             "theorykit.kernels.parameters above its @dataclass(frozen=True)"
         )
 

@@ -63,7 +63,7 @@ class CrossAttention(Attention):
 @parameters("encoder", "decoder")
 @dataclass(frozen=True)
 class EncoderDecoder:
-    """A network of two inputs; see `encoder_decoder`."""
+    """A network with two inputs; see `encoder_decoder`."""
 
     encoder: Serial
     decoder: Serial

@@ -162,15 +162,14 @@ def _(layer: Attention, z, at):
         ntk = joined(z.nngp, z.ntk)
     elif not isinstance(z, Factored):
         raise ValueError(
-            "scores have features right after the embedding, with positions and norms in between "
-            f"at most: of {layer!r} behind other layers they are drawn from the covariance of all "
-            "inputs at once; take kernel()"
+            "scores have features only right after the embedding, positions and norms: after other "
+            f"layers, those of {layer!r} are drawn from the covariance of all inputs; use kernel()"
         )
     elif isinstance(attends, Identity):
         z = _identity(layer, z, at)
         ntk = z.ntk
     elif attends.exact:
-        raise ValueError(f"{attends!r} has no feature map; take kernel() or kernels.gram")
+        raise ValueError(f"{attends!r} has no feature map; use kernel() or kernels.gram")
     else:
         z = _drawn(layer, z, at)
         ntk = z.ntk
@@ -193,7 +192,7 @@ def _drawn(layer: Attention, z: Factored, at: Setting) -> Mapped:
     """Return the vectors of all draws, divided by the root of their number."""
     if at.plan.ntk and layer.positions is not None:
         raise ValueError(
-            "the NTK of attention with positions in its scores has no feature map: take "
+            "the NTK of attention with positions in its scores has no feature map: use "
             'get="nngp", Positions() in place of them, or kernel()'
         )
     heads = Heads.of(layer, z, at)
@@ -259,17 +258,17 @@ def _hidden(layer: Layer, activation: Any, z: Mapped, at: Setting, maps: int) ->
     phi, units = activations.activation(activation), at.plan.units
     if at.plan.ntk:
         raise ValueError(
-            f"the NTK behind {layer!r} is a product of kernels, which has no features of a useful "
-            'size: take get="nngp", or the matrix itself, kernel() or kernels.gram'
+            f"the NTK after {layer!r} is a product of kernels, which has no features of a useful "
+            'size: use get="nngp", or the matrix itself, kernel() or kernels.gram'
         )
     if not isinstance(phi, activations.Activation):
         raise ValueError(
-            f"{phi!r} is no function, so that no hidden units can be drawn; take kernel()"
+            f"{phi!r} is not a function, so no hidden units can be drawn; use kernel()"
         )
     if units is None:
         raise ValueError(
             f"{layer!r} is not linear, and has features of randomly drawn hidden units only: give "
-            "their number, such as units=1024, or take kernel() or kernels.gram"
+            "their number, such as units=1024, or use kernel() or kernels.gram"
         )
     key = jax.random.fold_in(at.key, RANDOM + len(at.notes))
     at.notes.append((units, maps))

@@ -80,7 +80,7 @@ class Given:
     def sees(self, tokens):
         """See `Mask`; shorter inputs take the first rows and columns."""
         if tokens > len(self.rows):
-            raise ValueError(f"a mask of {len(self.rows)} tokens met inputs of {tokens} tokens")
+            raise ValueError(f"a mask of {len(self.rows)} tokens is too small for {tokens}")
         return np.asarray(self.rows, bool)[:tokens, :tokens]
 
 

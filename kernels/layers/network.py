@@ -226,7 +226,7 @@ class Description:
         for end in range(len(path), 0, -1):
             if tuple(path[:end]) in known:
                 return _groups.name(tuple(path[:end]))
-        raise ValueError(f"{path} is no path of a parameter of this description's modules")
+        raise ValueError(f"{path} is not the path of a parameter in this description's modules")
 
     def ends(self) -> tuple[Embed, Readout]:
         """Return the first and the last layer.

@@ -25,7 +25,7 @@ from theorykit.kernels.parameters import parameters
 
 
 class Offsets(ABC):
-    """What the scores of tokens know of their offset. Those of T tokens are -(T - 1), ..., T - 1.
+    """How the scores of tokens use their offset. Those of T tokens are -(T - 1), ..., T - 1.
 
     **Fields** (of the class): `trained`, whether `shifts` are weights: normals, one per offset.
     """
@@ -98,8 +98,8 @@ class RoPE(Offsets):
 class ALiBi(Offsets):
     """A head subtracts its slope times the distance of two tokens (Press et al., 2022).
 
-    Heads take the slopes in turn. So a finite network has a multiple of as many heads as there are
-    slopes, and at infinite width each slope has the same share of the heads.
+    Heads take the slopes in turn. So the number of heads of a finite network is a multiple of the
+    number of slopes, and at infinite width each slope has the same share of the heads.
 
     **Fields:** `slopes`, numbers; those of the paper for eight heads if not given.
     """
@@ -108,7 +108,7 @@ class ALiBi(Offsets):
 
     def __post_init__(self):
         if not isinstance(self.slopes, tuple | list) or not len(self.slopes):
-            raise ValueError(f"slopes are numbers, one at least, got {self.slopes!r}")
+            raise ValueError(f"slopes are one or more numbers, got {self.slopes!r}")
         slopes = tuple(float(number("a slope", s)) for s in self.slopes)
         object.__setattr__(self, "slopes", slopes)
 
@@ -129,8 +129,8 @@ class ALiBi(Offsets):
 
         if sizes.heads % len(self.slopes):
             raise ValueError(
-                f"ALiBi of {len(self.slopes)} slopes takes a multiple of as many heads, got "
-                f"{sizes.heads}"
+                f"ALiBi of {len(self.slopes)} slopes takes a multiple of {len(self.slopes)} heads, "
+                f"got {sizes.heads}"
             )
         return finite.Sloping(np.tile(self.slopes, sizes.heads // len(self.slopes)))
 

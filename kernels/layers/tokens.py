@@ -45,7 +45,7 @@ class Embed(TokenLayer):
         return self.features or self.vocabulary or 0
 
     def tokens(self, x: Any) -> Any:
-        """Return (n, T) ids from vectors of one feature, as which they are laid out, or vectors."""
+        """Return ids as (n, T), which are laid out as one feature; vectors as they are."""
         return x if self.vocabulary is None else x[..., 0].astype(int)
 
     def cut(self, x: Any) -> Any:

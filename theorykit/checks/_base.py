@@ -152,7 +152,7 @@ class Check(Spelt, abc.ABC):
         ]
         if len(same) == len(self.control):
             raise ClaimError(
-                f"the control replaces {', '.join(same)} by itself, so it is the claim; give a "
+                f"the control leaves {', '.join(same)} as it is, so it is the claim; give a "
                 "false neighbour."
             )
         control = {**self.control, "control": None}

@@ -401,7 +401,7 @@ def settings_of(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
 def proved_on_box(
     outcome: Outcome, proof: OnBox, make: Callable[[Sizes], Sides], excess: Excess
 ) -> Outcome:
-    """Return the outcome of a search, made certain on a box: or refuted there, or left as it is."""
+    """Return the outcome of a search: proved or refuted on a box, or as it was."""
     try:
         return _proved_on_box(outcome, proof, make, excess)
     except Exception as error:

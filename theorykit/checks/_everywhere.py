@@ -173,7 +173,7 @@ def members(
     fixed = {k: list(_members(d, sizes)) for k, d in over.arguments.items() if _finite(d)}
     count = int(np.prod([len(v) for v in fixed.values()]))
     if count > MOST_MEMBERS:
-        raise NotCertifiable(f"there are {count} combinations of its choices and integers.")
+        raise NotCertifiable(f"the domain has {count} combinations of choices and integers.")
     free = {k: _letters(d, sizes) for k, d in over.arguments.items() if k not in fixed}
     simplices = [free[k] for k, d in over.arguments.items() if type(d) is Simplex]
     totals = [list(row) for s in simplices for row in s.reshape(-1, s.shape[-1])]
@@ -194,7 +194,7 @@ def _members(domain: Any, sizes: Sizes) -> Iterator[np.ndarray]:
     shape = domain.latent_shape(sizes)
     count = int(np.prod(shape))
     if (domain.hi - domain.lo + 1) ** count > MOST_MEMBERS:
-        raise NotCertifiable("it has too many integers to go through.")
+        raise NotCertifiable("the domain has too many integers to go through.")
     for pick in itertools.product(range(domain.lo, domain.hi + 1), repeat=count):
         yield np.asarray(pick).reshape(shape)
 

@@ -146,7 +146,7 @@ def certified(
         return dataclasses.replace(found, unproved=f"Not certified: {rounds}.")
     how = f"{how}, in integers and fractions only."
     if found.verdict is Verdict.refuted:
-        how, scope = f"The {one} fails in integers and fractions only.", Scope.point
+        how, scope = f"The {one} fails, computed in integers and fractions only.", Scope.point
     where = f"{found.cases} {one}{'s' * (found.cases != 1)}"
     certificate = Certificate(how=how, where=where, scope=scope)
     return dataclasses.replace(found, evidence=Evidence.certified, certificate=certificate)

@@ -111,7 +111,7 @@ class Expectation(Check):
         kind = self.chosen()
         reals(kind, as_floats(getattr(self, kind)))
         if as_draws(self.draws) is None and self.each != 1:
-            raise ClaimError("a replicate averages over each of its draws, but it has none.")
+            raise ClaimError("`each` counts draws in a replicate, but `draws` has none.")
 
     def test(self, trial: Trial) -> Outcome:
         """Draw replicates, compare the component that is farthest off, then compute the mean."""

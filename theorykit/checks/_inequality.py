@@ -190,7 +190,7 @@ class Inequality(Check):
         return [p for p, is_bad in zip(tried, bad, strict=True) if is_bad], margin[bad]
 
     def enclosed_at(self, point: Mapping[str, Any], bits: int) -> tuple[Balls, Balls]:
-        """Return both sides at a point, an entry each."""
+        """Return both sides at a point, entry by entry."""
         return enclosed_at(self, point, bits)
 
     def proof_alone(self, trial: Trial) -> Outcome | None:

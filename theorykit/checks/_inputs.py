@@ -15,7 +15,7 @@ from theorykit.common.arguments import function as callable_
 from theorykit.common.arguments import shown
 
 Case = dict[str, np.ndarray]
-"""One latent, or one parameter, an argument."""
+"""A latent, or a parameter, per argument."""
 
 
 @dataclasses.dataclass(frozen=True)

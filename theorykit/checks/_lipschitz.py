@@ -118,7 +118,10 @@ class Lipschitz(Check):
             if not domain.differentiable:
                 raise ClaimError(f"{name} in {domain} cannot move; `of` names what does.")
         if {STEP, *map(_other, self.moving)} & {*self.over.arguments, *self.over.sizes}:
-            raise ClaimError(f"{STEP} and names that end in _other stand for the second point.")
+            raise ClaimError(
+                f"no argument may be named {STEP}, or like another with _other behind it: these "
+                "stand for the second point."
+            )
 
     @property
     def both_norms(self) -> tuple[float, float]:

@@ -95,7 +95,7 @@ class Rate(Check):
     A deterministic measure that is a rational function of n is also run on n itself: its exponent
     is the degree of the numerator less that of the denominator. It decides, whatever the sizes
     show: the claim is proved if the prediction, without the tolerance, has that exponent, and
-    refuted if the band does not have it. Any other measure is enclosed in ball arithmetic at the
+    refuted if it is outside the band. Any other measure is enclosed in ball arithmetic at the
     sizes, if that can be done, and then the enclosed slopes decide. A refutation by them is
     certified of these sizes, and not of larger ones.
 
@@ -218,7 +218,7 @@ class Rate(Check):
         reach = min(reach, nearest_that_falls(degree, (bottom, top)))
         beyond = "" if holds else " That is outside the predicted band."
         certificate = Certificate(
-            how=f"The measure is a rational function of n, and grows by its degree.{beyond}",
+            how=f"The measure is a rational function of n; its degree is the exponent.{beyond}",
             where=f"3/5 c {n} <= measure <= 5/3 c {n} for n >= {made.least}, c = {c}",
             scope=Scope.whole,
             steps=(f"the measure is {made.formula}",),
@@ -245,7 +245,7 @@ class Rate(Check):
             made = growth(lambda n: abs(self.measure(n) - Fraction(self.limit)))
         for n, value in zip(self.at, values, strict=True):
             if not math.isclose(float(made.at(n)), value, rel_tol=1e-9):
-                raise NotCertifiable(f"for large n it is another function than at n = {n}.")
+                raise NotCertifiable(f"for large n it is not the function that it is at n = {n}.")
         if made.leading < 0:
             raise NotCertifiable(f"it grows like {made.leading} n^{made.degree}, below zero.")
         return made

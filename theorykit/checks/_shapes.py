@@ -30,7 +30,7 @@ def dimensions(shape: Any, name: str = "a shape") -> list[str | int]:
     )
     if not right:
         raise ValueError(
-            f"{name} is dimensions, each an integer or made of names of sizes, as in 'T 2*T' or "
+            f"{name} lists dimensions, each an integer or made of names of sizes, as in 'T 2*T' or "
             f"('T', 3), got {shown(shape)}."
         )
     return [p for p in parts if p != ""]

@@ -160,8 +160,7 @@ def _refuse_ready(program: Program) -> None:
     jaxpr = program.closed.jaxpr
     if not any(v is output for eqn in jaxpr.eqns for v in eqn.outvars for output in jaxpr.outvars):
         raise NotCertifiable(
-            "Python or numpy computes the measure; one in JAX is enclosed, and one in integers and "
-            "fractions."
+            "Python or numpy computes the measure; write it in JAX, or in integers and fractions."
         )
 
 
@@ -177,8 +176,8 @@ def _refuse_rounded(programs: dict[Any, Program]) -> None:
         rounded = [v for v in made if not v.is_integer() or abs(v) > 2**53]
         if rounded:
             raise NotCertifiable(
-                f"at n = {n} it uses {min(rounded)!r}, which Python or numpy has made of n in "
-                "floats; make it in JAX."
+                f"at n = {n} it uses {min(rounded)!r}, which Python or numpy computed from n in "
+                "floats; use JAX."
             )
 
 

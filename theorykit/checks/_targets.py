@@ -76,7 +76,7 @@ def refuse_disjoint(
         what = claim.name or type(claim).__name__.lower()
         raise ClaimError(
             f"the control predicts {_range(other)} of the same measure, of which the claim says "
-            f"{_range(own)}: no {what} could satisfy both, so that it falls shows nothing; let it "
+            f"{_range(own)}: no {what} could satisfy both, so its refutation shows nothing; let it "
             "measure something else (shuffled labels, an untrained network, another law), or name "
             "what would be measured if the claim were false, as in control=alternative(1.0)."
         )

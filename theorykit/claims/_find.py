@@ -25,8 +25,8 @@ from theorykit.common.spelling import nearest
 def installed(patterns: Iterable[str] = ("*",)) -> list[Claim]:
     """Return the claims of the known papers, importing every module that may declare one.
 
-    Papers of which no claim can match one of the shell patterns are not imported, and their
-    claims not returned; the claims of the others all are.
+    Papers whose claims cannot match a shell pattern are not imported; all claims of the others are
+    returned.
 
     A paper of another distribution is left out with a warning if one of its modules fails, since
     a part of a paper should not pass for the whole, or if a claim's id does not begin with the
@@ -79,7 +79,7 @@ def load(path: str | Path) -> list[Claim]:
 
 
 Wanted = str | Path | Claim | ModuleType
-"""What claims are asked for by."""
+"""What selects claims."""
 
 
 def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Claim]:

@@ -127,7 +127,7 @@ class Expressions(Statements):
                 opened_ = self.named("part", value)
                 assert isinstance(opened_, Items)
                 return list(opened_.parts)
-        raise NotExportable("a sequence of unknown length is taken apart.")
+        raise NotExportable("a sequence of unknown length is unpacked.")
 
     def _unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
         value = self.evaluate(node.operand, frame)

@@ -166,7 +166,7 @@ class Statements:
                     middle = Items(tuple(found[i : len(found) - after]), True)
                     found = [*found[:i], middle, *found[len(found) - after :]]
                 if len(found) != len(elts):
-                    raise NotExportable("a sequence of another length is taken apart.")
+                    raise NotExportable("a sequence of another length is unpacked.")
                 for inner, part in zip(elts, found, strict=True):
                     target = inner.value if isinstance(inner, ast.Starred) else inner
                     self.assign(target, part, frame)

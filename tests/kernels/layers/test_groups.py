@@ -95,7 +95,7 @@ def test_groups_of_ones_own():
     split = net.kernel(X, key=KEY, draws=64, replicates=1, groups=kind).ntk
     finite = kernels.empirical(net.module(width=4), X, groups=kind).ntk
     assert set(split) == set(finite) == {"attention", "others"}
-    with pytest.raises(ValueError, match="no path of a parameter"):
+    with pytest.raises(ValueError, match="not the path of a parameter"):
         net.group(("layers", 9))
 
 

@@ -215,19 +215,19 @@ NOT_ENCLOSED = {
     "a call back": (called, "a call back to Python cannot be enclosed"),
     "rounded before": (
         lambda n: jnp.sum(jnp.full(n, (1 / n) ** 0.5)),
-        "at n = 100 it uses 0.1, which Python or numpy has made of n",
+        "at n = 100 it uses 0.1, which Python or numpy computed from n",
     ),
     "rounded to what looks whole": (
         lambda n: jnp.log(jnp.ones(n).sum() * math.exp(n)),
-        "which Python or numpy has made of n",
+        "which Python or numpy computed from n",
     ),
     "rounded in an array": (
         lambda n: jnp.sum(jnp.asarray(np.linspace(0.1, 1, n))),
-        "which Python or numpy has made of n",
+        "which Python or numpy computed from n",
     ),
     "rounded in a branch": (
         lambda n: jax.lax.cond(jnp.ones(n).sum() > 0, lambda: 1.0 * math.sqrt(n), lambda: 0.0),
-        "which Python or numpy has made of n",
+        "which Python or numpy computed from n",
     ),
 }
 
