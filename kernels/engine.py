@@ -20,7 +20,7 @@ from theorykit.kernels.devices import varying
 from theorykit.kernels.features import feature_top
 from theorykit.kernels.inputs import Inputs, known
 from theorykit.kernels.moments import Moments, standard_error
-from theorykit.kernels.pairs import Groups, pairwise
+from theorykit.kernels.pairs import grouped, pairwise, ranks
 from theorykit.kernels.plan import AT_ONCE, Plan, forms
 from theorykit.kernels.progress import bar
 from theorykit.kernels.recursion import fill
@@ -128,7 +128,7 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
         left, steep = jnp.maximum(left, lost), jnp.maximum(steep, own)
         apart = jnp.stack([steep[i], steep[j]])
     else:
-        groups, place = Groups.of(n, n1, t)
+        groups, place, swapped = grouped(n1, ranks(x), t)
         count, size = groups.seconds.shape
         chunk = max(-(-64 // size), -(-count // CHUNKS)) if known(x, key, net, mask) else count
         parts = []
@@ -140,6 +140,9 @@ def estimate(net, x, mask, key, n1: int, plan: Plan, form: tuple[str, ...], posi
             parts.append(tick(part))
         flat = lambda *p: jnp.concatenate(p).reshape(-1, *p[0].shape[2:])[place]
         *values, own = jax.tree.map(flat, *parts)
+        turned = lambda k: jnp.where(swapped[:, None, None], k.transpose(0, 2, 1), k)
+        values = jax.tree.map(lambda k: turned(k) if k.ndim == 3 else k, values)
+        own = jnp.where(swapped[:, None], own[:, ::-1], own)
         apart = jnp.maximum(jnp.stack([steep[i], steep[j]]), own.T)
     share = share_of(apart[0], apart[1], i == j)
     grams, share = jax.tree.map(partial(assemble, n=n, n1=n1), (tuple(values), share))

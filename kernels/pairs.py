@@ -5,7 +5,7 @@ first does not depend on the second, and pairs with the same first input share i
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -51,37 +51,73 @@ class Groups(NamedTuple):
     whose: Int[Array | np.ndarray, "*groups pairs"]
     seconds: Int[Array | np.ndarray, "*groups pairs"]
 
-    @staticmethod
-    def of(n: int, n1: int, tokens: int) -> tuple["Groups", np.ndarray]:
-        """Return all pairs i <= j of n inputs, or those of n1 rows with the others if n1 < n.
 
-        Also returned is where each pair stands among those of all groups, pairs in the order of
-        rows. To make all groups of one size some pairs are there twice.
-        """
-        if n1 < n:
-            together: list[tuple[int, ...]] = [(i,) for i in range(n1)]
-            begin = [n1] * n1
-        else:
-            # A long row goes with a short one: n + 1 pairs.
-            together = [(i, n - 1 - i) for i in range((n + 1) // 2)]
-            begin = list(range(n))
-        size = n + 1 if n1 == n else n - n1
-        most = min(TOGETHER, max(1, FACTORS // (2 * tokens) ** 2))
-        count = -(-size // most)
-        cut = np.arange(count * -(-size // count)).reshape(count, -1)
-        whose, seconds = [], []
-        for rows in together:
-            number = np.concatenate([np.full(n - begin[i], k) for k, i in enumerate(rows)])
-            other = np.concatenate([np.arange(begin[i], n) for i in rows])
-            whose.append(number[cut % number.size])
-            seconds.append(other[cut % number.size])
-        firsts, pair, second = np.repeat(together, count, 0), np.vstack(whose), np.vstack(seconds)
-        row = np.concatenate([[0], np.cumsum([n - b for b in begin])])
-        first = np.take_along_axis(firsts, pair, 1)
-        number = row[first] + second - np.asarray(begin)[first]
-        place = np.empty(row[-1], int)
-        place[number.ravel()] = np.arange(number.size)
-        return Groups(firsts, pair, second), place
+def grouped(
+    n1: int, rank: Int[Array, " inputs"], tokens: int
+) -> tuple[Groups, Int[Array, " pairs"], Bool[Array, " pairs"]]:
+    """Return all pairs i <= j of n inputs, or those of n1 rows with the others if n1 < n.
+
+    Also returned are where each pair stands among those of all groups, in the order of rows,
+    and whether its column is its first input. To make all groups of one size some pairs are
+    there twice.
+
+    **Arguments:** `rank`, which of two inputs is the first; see `ranks`.
+    """
+    n = rank.size
+    most = min(TOGETHER, max(1, FACTORS // (2 * tokens) ** 2))
+    if n1 == n:
+        groups, place = _triangle(n, most)
+        by_rank, (i, j) = jnp.argsort(rank), np.triu_indices(n)
+        groups = Groups(by_rank[groups.firsts], groups.whose, by_rank[groups.seconds])
+        low, high = jnp.minimum(rank[i], rank[j]), jnp.maximum(rank[i], rank[j])
+        place = jnp.asarray(place)[low * n - low * (low - 1) // 2 + high - low]
+        return groups, place, rank[i] > rank[j]
+    i, j = np.indices((n1, n - n1)).reshape(2, -1)
+    swapped = rank[i] > rank[j + n1]
+    first, second = jnp.where(swapped, j + n1, i), jnp.where(swapped, i, j + n1)
+    cut = _cut(i.size, most)
+    whose = np.broadcast_to(np.arange(cut.shape[1]), cut.shape)
+    return Groups(first[cut], whose, second[cut]), jnp.arange(i.size), swapped
+
+
+def ranks(
+    x: Float[Array | np.ndarray, "inputs tokens features"],
+) -> Int[Array, " inputs"]:
+    """Return an order of inputs that depends on what they are, not on where they stand.
+
+    So equal inputs have equal kernels with all others, and an entry depends on its inputs alone.
+    Padded tokens are zero.
+    """
+    _, t, d = x.shape
+    # Inputs are told apart by one number each: a sum with weights that are in no simple relation.
+    weights = np.cos(1.0 + np.sqrt(2.0) * np.arange(t)[:, None] + np.sqrt(3.0) * np.arange(d))
+    number = jnp.sum(jax.lax.stop_gradient(x) * weights.astype(x.dtype), (1, 2))
+    return jnp.argsort(jnp.argsort(number))
+
+
+@lru_cache(maxsize=64)
+def _triangle(n: int, most: int) -> tuple[Groups, Int[np.ndarray, " pairs"]]:
+    """Return the pairs i <= j in groups, i first, and where each stands in the order of rows."""
+    whose, seconds, firsts = [], [], []
+    cut = _cut(n + 1, most)
+    for rows in ((i, n - 1 - i) for i in range((n + 1) // 2)):  # a long row goes with a short one
+        number = np.repeat([0, 1], [n - i for i in rows])
+        other = np.concatenate([np.arange(i, n) for i in rows])
+        firsts.append(np.broadcast_to(rows, (len(cut), 2)))
+        whose.append(number[cut % number.size])
+        seconds.append(other[cut % number.size])
+    groups = Groups(*map(np.vstack, (firsts, whose, seconds)))
+    first = np.take_along_axis(groups.firsts, groups.whose, 1)
+    place = np.empty(n * (n + 1) // 2, int)
+    at = first * n - first * (first - 1) // 2 + groups.seconds - first
+    place[at.ravel()] = np.arange(at.size)
+    return groups, place
+
+
+def _cut(size: int, most: int) -> Int[np.ndarray, "groups pairs"]:
+    """Return the numbers below `size` in groups of equal size, the first of them again at last."""
+    count = -(-size // most)
+    return np.arange(count * -(-size // count)).reshape(count, -1) % size
 
 
 class Pair(NamedTuple):

@@ -85,8 +85,9 @@ def forms(
         # A factorisation is sequential: about 20 times slower than a product of its size.
         joint += 20 * n * t * rank * rank / plan.draws if layer else 0
         rank = min(r, 2 * t) if layer == 0 else 2 * t
-        # Scores of the second input, and both variances; pairs share the scores of the first.
+        # Scores of the second input, and both variances; pairs of one set share the first's scores.
         own = rows * rank * (rank + t) + (2 * rows * t if top else 4 * t * t * t)
+        own += 0 if pairs == n * (n + 1) // 2 else 2 * rows * t * t
         pairwise = pairs * (step + own)
         if plan.draw != "auto":
             form = plan.draw

@@ -60,7 +60,7 @@ def second_derivative():
     """The absolute second derivatives of one softmax weight sum to at most six times that weight.
 
     6 is the best constant over all T: as A_c -> 0 with the T - 1 other weights equal, the sum is
-    (6 - 4 / (T - 1)) A_c, so 5.94 A_c at T = 64 and 2 A_c at T = 2.
+    (6 - 4 / (T - 1)) A_c for T >= 3: 5.94 A_c at T = 64. It is 4 A_c at T = 2 and at T = 3.
     """
     return inequality(
         lhs=lambda S: total(jax.hessian(weight)(S)),

@@ -260,16 +260,38 @@ def test_draws_in_parts_are_all_draws(mechanism, first, monkeypatch):
 @pytest.mark.parametrize("tokens", [4, 2000])
 @pytest.mark.parametrize(("n", "n1"), [(1, 1), (2, 2), (5, 5), (64, 64), (67, 67), (7, 3), (50, 1)])
 def test_groups_are_of_all_pairs(n, n1, tokens):
-    """In the order of rows, with the smaller number first, and few of them twice."""
-    groups, place = pairs.Groups.of(n, n1, tokens)
-    i = np.take_along_axis(groups.firsts, groups.whose, 1).ravel()[place]
-    j = groups.seconds.ravel()[place]
+    """In the order of rows, whatever the order of inputs in pairs; and few of them twice."""
+    rank = jnp.asarray(np.random.default_rng(n).permutation(n))
+    groups, place, swapped = pairs.grouped(n1, rank, tokens)
+    first = np.take_along_axis(np.asarray(groups.firsts), np.asarray(groups.whose), 1)
+    i, j = (np.ravel(k)[place] for k in (first, groups.seconds))
+    assert (rank[i] <= rank[j]).all()
+    i, j = np.where(swapped, j, i), np.where(swapped, i, j)
     rows, columns = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)
     np.testing.assert_array_equal(i, rows)
     np.testing.assert_array_equal(j, columns if n1 == n else columns + n1)
     count, size = groups.seconds.shape
     assert size <= (1 if tokens == 2000 else pairs.TOGETHER)
     assert count * size <= 1.1 * place.size + n
+
+
+@pytest.mark.parametrize("readout", ["last", "tokens"])
+@pytest.mark.parametrize("draw", ["pairwise", "auto"])
+def test_an_entry_depends_on_its_two_inputs_alone(draw, readout, x64):
+    """Not on where they stand, so that equal inputs have equal rows."""
+    x = np.random.default_rng(1).normal(size=(6, 3, 3))
+    x, key = np.concatenate([x, x]), jax.random.key(0)
+    net = InfiniteTransformer(depth=2, residual=True, readout=readout)
+    kernel = lambda *x: net(*x, key=key, draws=16, replicates=2, draw=draw)
+    whole = kernel(x)
+    assert "pairwise" in whole.draw
+    assert whole.smallest_eigenvalue > -1e-12
+    flip = lambda k: k[::-1, ::-1] if k.ndim == 2 else k[::-1, :, ::-1]
+    for name in ("nngp", "ntk"):
+        k = np.asarray(getattr(whole, name))
+        np.testing.assert_allclose(k[:6], k[6:], rtol=1e-10)
+        np.testing.assert_allclose(flip(getattr(kernel(x[::-1]), name)), k, rtol=1e-10)
+        np.testing.assert_allclose(getattr(kernel(x, x), name), k, rtol=1e-10)
 
 
 @pytest.mark.parametrize("form", ["pairwise", "conditional"])
@@ -281,7 +303,7 @@ def test_pairs_in_groups_and_draws_in_parts_are_all_of_them(form, monkeypatch):
     plan = plans.Plan(12, 1, True, form, "independent")
 
     def run():
-        groups, place = pairs.Groups.of(5, 2, 4)
+        groups, place, _ = pairs.grouped(2, jnp.arange(5), 4)
         found = pairs.pairwise(net, None, f0, mask, groups, jax.random.key(1), plan, 2, form)
         return groups, [k.reshape(-1, *k.shape[2:])[place] for k in found]
 
@@ -290,8 +312,8 @@ def test_pairs_in_groups_and_draws_in_parts_are_all_of_them(form, monkeypatch):
     monkeypatch.setattr(pairs, "FACTORS", 2 * 8**2)
     assert plans.parts(12, 4 * 4 * 4) > 1
     groups, found = run()
-    assert rows.seconds.shape == (2, 3)
-    assert groups.seconds.shape == (4, 2)
+    assert rows.seconds.shape == (1, 6)
+    assert groups.seconds.shape == (3, 2)
     for one, other in zip(found, whole, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theorykit.kernels import InfiniteTransformer, draws
+from theorykit.kernels.pairs import ranks
 
 from .tiers import tiers
 
@@ -142,6 +143,8 @@ def plainly(net, x, x2, mask, form):
         for i in range(len(x)):
             for j in range(len(x2)):
                 at = [i, len(x) + j]
+                if ranks(both * every[..., None])[at[0]] > ranks(both * every[..., None])[at[1]]:
+                    at = at[::-1]
                 k = transformer(net, both[at], every[at], normals, form)
                 pairs[:, i, j] = k.s[0, 1], k.w[0, 1]
         found.append(Both(*pairs))

@@ -18,7 +18,7 @@ from theorykit.certify._enclose import Program
 from theorykit.certify._functions import Finer
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._normal import field_of
-from theorykit.certify._quotients import Quotient, constant
+from theorykit.certify._quotients import Infinite, Quotient, constant
 from theorykit.certify._ring import (
     LETTERS,
     MOST_LETTERS,
@@ -364,6 +364,8 @@ def same(ring: Ring, left: Sequence[Quotient], right: Sequence[Quotient]) -> lis
     goals = []
     for a, b in zip(left, right, strict=True):
         gap = a - b
+        if isinstance(gap, Infinite):
+            raise Open("a side is infinite, or not a number.")
         if not gap.is_zero():
             split_on_choice(ring, [gap.num, *(ring.factors[k] for k, _ in gap.den)])
             raise Open(f"the sides differ by {shortened(gap.key)}.")

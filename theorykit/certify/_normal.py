@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from theorykit.certify import _compare as compare
@@ -176,18 +177,24 @@ def _solved(A: np.ndarray, b: np.ndarray) -> list[Quotient]:
     rows = [list(row) for row in A]
     cofactors = _cofactors(rows)
     whole = total([rows[0][j] * cofactors[0][j] for j in range(n)])
-    ring, polynomials = whole.ring, not any(q.den for q in A.flat)
-    if polynomials and signed_factors(ring, whole.num) is None:
-        # The determinant of a Gram matrix and a ridge has many terms, and x'Ax few.
-        nums = [[q.num for q in row] for row in rows]
-        if definite(ring, nums):
-            remember_determinant(ring, whole.num)
+    _remember_sign(rows, whole)
     over = whole.inverse()
     made = []
     for j in range(n):
         parts = [cofactors[i][j] * b[i] for i in range(n) if not b[i].num.is_zero()]
         made.append(total(parts) * over if parts else b[0])
     return made
+
+
+def _remember_sign(rows: list[list[Quotient]], whole: Quotient) -> None:
+    """Let the ring know the sign of the determinant of a positive definite matrix.
+
+    That of a Gram matrix and a ridge has many terms, and x'Ax few.
+    """
+    ring, nums = whole.ring, [[q.num for q in row] for row in rows]
+    polynomials = not any(q.den for row in rows for q in row)
+    if polynomials and signed_factors(ring, whole.num) is None and definite(ring, nums):
+        remember_determinant(ring, whole.num)
 
 
 def _cofactors(rows: list[list[Quotient]]) -> list[list[Quotient]]:
@@ -255,7 +262,47 @@ def _singular_values(a: np.ndarray) -> np.ndarray:
     return objects(made, (n,))
 
 
+def _call(machine: Machine, eqn: Any, *xs: Any) -> Any:
+    """Run a function inside; a determinant by minors, as JAX's own way compares pivots."""
+    name, like = eqn.params.get("name"), eqn.invars
+    if name in _DETERMINANTS and len(like) == 1 and is_inexact(like[0]):
+        made, shape = _DETERMINANTS[name], like[0].aval.shape
+        # A function of this name may be anybody's: it has to be JAX's own, to the letter.
+        if shape[-1:] != (1,) and str(eqn.params["jaxpr"]) == _text_of(name, shape):
+            found = [made(_whole_determinant(a)) for a in batched(xs[0])]
+            outs = zip(zip(*found, strict=True), eqn.outvars, strict=True)
+            return [unbatched([objects(v, ()) for v in values], out) for values, out in outs]
+    return RULES["jit"](machine, eqn, *xs)
+
+
+@functools.lru_cache(maxsize=64)
+def _text_of(name: str, shape: tuple[int, ...]) -> str:
+    like = jax.ShapeDtypeStruct(shape, np.float64)
+    (eqn,) = jax.make_jaxpr(getattr(jax.numpy.linalg, name))(like).eqns
+    return str(eqn.params["jaxpr"])
+
+
+def _whole_determinant(a: np.ndarray) -> Quotient:
+    if len(a) > MOST_UNKNOWNS:
+        raise Doubt(f"a determinant of more than {MOST_UNKNOWNS} rows has too many minors")
+    rows = [list(row) for row in a]
+    whole = of.determinant(rows)
+    _remember_sign(rows, whole)
+    return whole
+
+
+def _sign_and_log(of_matrix: Quotient) -> tuple[Quotient, Quotient]:
+    return compare.sign(of_matrix), of.log(compare.absolute(of_matrix))
+
+
+_DETERMINANTS: dict[str, Callable[[Quotient], tuple[Quotient, ...]]] = {
+    "det": lambda d: (d,),
+    "slogdet": _sign_and_log,
+}
+
+
 OWN: dict[str, Rule] = {
+    "jit": _call,
     "exact": exact_number,
     "exp": _exp,
     "exp2": entrywise(lambda q: of.exp(q * of.log(constant(q.ring, 2)))),

@@ -119,7 +119,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 split_on_choice(ring, [p])
                 found = _in_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None and p.is_constant():
-                raise Open(f"the sides differ by {ring.show(p)}: a point there refutes it.")
+                raise Open(f"rhs - lhs is {ring.show(p)}, and a proof has no tolerance.")
             if found is None:
                 raise Open(f"{shortened(ring.show(p))} >= 0 could not be shown.")
             goals.append(AtLeast(gap, num, step, p, found, times))

@@ -155,9 +155,17 @@ class _Search:
                 done += piece.share
                 progress(float(done))
                 continue
-            if not smaller:
-                pieces.append(piece)  # a point that does not decide: more bits, or an equality
-                break
+            if not smaller:  # a point
+                found = self.sharper(piece, bits)
+                if isinstance(found, Proof):
+                    return dataclasses.replace(found, boxes=looked)
+                if found is None:
+                    pieces.append(piece)
+                    self.why = self.why or POINT
+                    break
+                slack, done = min(slack, found), done + piece.share
+                progress(float(done))
+                continue
             pieces.extend(smaller)
         if not pieces:
             equal = touches.said()
@@ -249,6 +257,21 @@ class _Search:
         point = {k: _exactly(v) for k, v in self.named(middle).items()}
         return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
 
+    def sharper(self, piece: Piece, bits: int) -> Proof | arb | None:
+        """Return the slack at a point or its refutation, from more bits; None if still open."""
+        for more in SHARPER:
+            with precision(more * bits):
+                found = self.at_middle(piece)
+                if found is not None:
+                    return Proof("refuted", 0, more * bits, **found)
+                try:
+                    gaps = self.gap_at(piece.middle())
+                except NotCertifiable:
+                    return None
+                if all(g.lower() >= 0 for g in gaps):
+                    return min(g.lower() for g in gaps)
+        return None
+
     def divided(self, piece: Piece, slopes: list[tuple[arb, ...] | None]) -> list[Piece]:
         """Return the pieces to examine in place of a piece."""
         wide = [i for i, (a, b) in enumerate(zip(piece.low, piece.high, strict=True)) if a is not b]
@@ -304,6 +327,11 @@ def undecided(
         within=named_ends(shapes, Piece(low, high, share)),
     )
 
+
+SHARPER = (4, 16)
+"""How many times as many bits are taken at a point that does not decide."""
+
+POINT = "both sides may be equal at a point that is left: no more bits tell them apart"
 
 MOST_ENTRIES = 4
 """Entries of a piece whose equalities are looked for at a time."""

@@ -21,7 +21,7 @@ from theorykit.certify._enclose import Program
 from theorykit.certify._everywhere import Letter, over_cases, same
 from theorykit.certify._jets import JETS, ball_of, derivative, lifted, variable
 from theorykit.certify._machine import Doubt, Machine, NotCertifiable
-from theorykit.certify._numbers import ball
+from theorykit.certify._numbers import ball, precision
 from theorykit.certify._quotients import Infinite, constant
 from theorykit.certify._ring import Ring, Split, Work
 
@@ -31,10 +31,15 @@ MOST_MOVING = 8
 HIGHEST = 6
 """The highest order of derivatives that is examined along one variable."""
 
-MOST_STEPS = 60
+MOST_STEPS = 80
 NEAR = 1e-6
 FLAT = 1e-4
-"""Newton's steps, how near a simple fraction has to be, and which curvature counts as none."""
+BITS = 256
+"""Newton's steps, how near a simple fraction has to be, and which curvature counts as none.
+
+Near a point where several derivatives vanish, slope and curvature are small differences: of numbers
+with so many bits.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +232,8 @@ class Touches:
         for _ in range(MOST_STEPS):
             for i, value in zip(moving, x, strict=True):
                 balls[i] = arb(float(value))
-            found = self._curved(balls, moving, entry)
+            with precision(BITS):
+                found = self._curved(balls, moving, entry)
             if found is None:
                 return None
             slope, curve = found

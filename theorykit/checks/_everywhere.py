@@ -144,7 +144,7 @@ def _at(sides: Sides, prove: Prove, work: Work) -> list[str]:
     for name, arguments, totals in points:
         found = prove(lambda **point: wide.both(point), arguments, totals, work)
         if not found:
-            raise NotCertifiable(found.why)
+            raise NotCertifiable(f"at {name}, {found.why}" if name else found.why)
         lines += ([f"{name}:"] if name else []) + list(found.lines)
     return lines
 

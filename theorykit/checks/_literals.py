@@ -1,7 +1,8 @@
 """Points at the numbers that a statement names, which random search never hits.
 
 A statement that fails only where x = 1/8, or where x is within 1e-6 of 3, fails at a number that is
-written in the program. So each coordinate is tried at each of these numbers.
+written in the program; one that fails where x > 10^6, at twice that number. So each coordinate is
+tried at each of these numbers and at twice it.
 """
 
 import itertools
@@ -15,7 +16,7 @@ from theorykit.checks._sides import Sides
 
 MOST_NUMBERS = 24
 MOST_COORDINATES = 8
-MOST_POINTS = 256
+MOST_POINTS = 512
 """Numbers of a program and coordinates of a point that are tried, and points in all."""
 
 
@@ -26,7 +27,8 @@ def at_literals(sides: Sides, bases: Sequence[Case]) -> list[Case]:
     """
     found = dict.fromkeys(_numbers_of(sides.programs()))
     numbers = list(itertools.islice(found, MOST_NUMBERS))
-    signed = list(dict.fromkeys(s * x for x in numbers for s in (1.0, -1.0)))
+    signs = (1.0, -1.0)
+    signed = list(dict.fromkeys(m * s * x for m in (1, 2) for x in numbers for s in signs))
     made = itertools.islice(_points(sides.over, signed, bases), MOST_POINTS)
     return [p for p in made if sides.over.admits(p, sides.sizes)]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.scipy.special import erf, erfc
 
-from theorykit.certify import exact
+from theorykit.certify import exact, identical
 from theorykit.certify._enclose import Program
 from theorykit.certify._functions import Finer
 from theorykit.certify._machine import Machine, NotCertifiable
@@ -140,6 +140,7 @@ RULES = {
     "reduce_min": jnp.min,
     "sort": lambda x: jnp.sort(jnp.stack([spread(x[0]), -spread(x[1]), 0 * x[0]])),
     "pow": lambda x: spread(x) ** jnp.asarray(-1.5),
+    "jit": lambda A: jnp.stack(jnp.linalg.slogdet(A @ A.T + jnp.eye(4))),
     "custom_linear_solve": lambda A: jnp.linalg.solve(A @ A.T + jnp.eye(3), A[0]),
     "eigh": lambda A: jnp.linalg.eigvalsh(symmetric(A)),
     "svd": lambda A: jnp.linalg.svd(symmetric(A), compute_uv=False),
@@ -148,7 +149,28 @@ RULES = {
 
 @pytest.mark.parametrize("name", sorted(OWN))
 def test_a_rule_gives_what_floats_give(name):
-    agrees(RULES[name], (3, 3) if name in ("custom_linear_solve", "eigh", "svd") else (3,))
+    shapes = dict.fromkeys(("custom_linear_solve", "eigh", "svd"), (3, 3)) | {"jit": (4, 4)}
+    agrees(RULES[name], shapes.get(name, (3,)))
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_determinants_are_minors(n):
+    """Of up to six rows; a neighbour of a true one is not proved."""
+    det = jnp.linalg.det
+    lemma = lambda c: lambda u: (det(jnp.eye(n) + jnp.outer(u, u)), c + u @ u)
+    assert identical(lemma(1), dict(u=(n,)))
+    assert not identical(lemma(1 + 2**-40), dict(u=(n,)))
+    assert identical(lambda A: (det(jnp.tril(A)), jnp.prod(jnp.diag(A))), dict(A=(n, n)))
+    assert not identical(lambda A: (det(A[:, np.array([1, 0, 2, 3])]), det(A)), dict(A=(4, 4)))
+
+
+def test_a_function_that_is_called_det_is_not_one():
+    def det(A):
+        return A[0, 0]
+
+    named = jax.jit(det)
+    assert identical(lambda A: (named(A), A[0, 0]), dict(A=(4, 4)))
+    assert not identical(lambda A: (named(A), jnp.linalg.det(A)), dict(A=(4, 4)))
 
 
 def test_a_small_eigenvalue_has_a_form():

@@ -288,3 +288,23 @@ def test_what_has_no_normal_form_is_named():
         identical(lambda x: (jnp.floor(x), x), dict(x=()))
     found = identical(lambda x: (exact("pi") * x, x), dict(x=()))
     assert found.why == "the sides differ by x*pi - x."
+
+
+@pytest.mark.parametrize(
+    "f",
+    [jax.nn.sigmoid, jnp.tanh, lambda a: jax.nn.softmax(jnp.stack([a, 0.0 * a]))[0]],
+)
+def test_what_is_almost_one_is_below_one(f):
+    """A corner decides by more bits, where 64 do not tell the sides apart."""
+    found = prove(lambda a: (f(a), 1.0), dict(a=(-100, 100)))
+    assert found.status == "proved"
+    assert 0 < found.slack < 1e-40
+    below = prove(lambda a: (f(a), 1 - 2.0**-53), dict(a=(-100, 100)))
+    assert below.status == "refuted"
+
+
+def test_a_point_at_which_more_bits_do_not_tell_is_said():
+    sides = lambda a: (jnp.arcsin(a) + jnp.arccos(a), exact("pi") / 2)
+    found = prove(sides, dict(a=(0.25, 0.25)))
+    assert found.status == "undecided"
+    assert "no more bits tell them apart" in str(found)

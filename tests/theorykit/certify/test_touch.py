@@ -36,6 +36,10 @@ TRUE = {
     "x log x": (lambda x, c: (x - 1, x * jnp.log(x) + c), dict(x=(0.5, 2)), "x = 1"),
     "cosh": (lambda x, c: (1.0, cosh(x) + c), dict(x=(-2, 2)), "x = 0"),
     "cosh to fourth order": (lambda x, c: (1 + x**2 / 2, cosh(x) + c), dict(x=(-2, 2)), "x = 0"),
+    "cosh to sixth order": (
+        lambda x, c: (1 + x**2 / 2 + x**4 / 24, cosh(x) + c), dict(x=(-1, 1)), "x = 0"),
+    "sin to fifth order": (
+        lambda x, c: (x - x**3 / 6, jnp.sin(x) + c), dict(x=(0, 1)), "x = 0"),
     "logsumexp": (
         lambda x, y, c: ((x + y) / 2 + jnp.log(2.0), logsumexp(jnp.stack([x, y])) + c),
         ENDS, "y = x"),
