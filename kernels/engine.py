@@ -308,11 +308,17 @@ def report(kernel: Kernel, rare: Any, where: str, invariant: bool) -> None:
         which = "largest scores are nearly tied" if invariant else "scores are close to zero"
         warnings.warn(
             f"at {where} the NTK is carried by draws whose {which}, "
-            f"of which about {seen:.2g} were seen in all: {count:.0f} of "
-            f"its entries have no error (inf); take {needed:.1g} draws, a smaller score_scale, or "
+            f"of which about {seen:.2g} were seen in all, and has no error (inf) in {count:.0f} "
+            f"of its entries; take {_at_least(needed):.2g} draws, a smaller score_scale, or "
             'get="nngp", which is not concerned',
             stacklevel=9,  # the caller of the network: see `run` here and in layers/network.py
         )
+
+
+def _at_least(count: float) -> float:
+    """Return a number of two digits that is no smaller."""
+    unit = 10.0 ** (math.floor(math.log10(count)) - 1)
+    return math.ceil(count / unit) * unit
 
 
 @partial(jax.jit, static_argnames=("plan", "square"))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Shaped
 
 from theorykit.common.arguments import shown, size
-from theorykit.common.keys import is_key
+from theorykit.common.keys import as_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import spelt
 from theorykit.kernels.devices import at_home
@@ -75,8 +75,7 @@ def monte_carlo(
             f"apply_fn) of functions, got {shown(network)}"
         )
     draws, replicates, get = size("draws", draws), size("replicates", replicates), wanted(get)
-    if not is_key(key):
-        raise ValueError(f"key is one random key, such as jax.random.key(0), got {shown(key)}")
+    key = as_key(key)
     sides = [checked(f"x{i}", x) for i, x in enumerate((x1, x2), 1) if x is not None]
     if block is not None:
         block = min(size("block", block), max(map(len, sides)))

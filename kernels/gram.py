@@ -7,7 +7,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from theorykit.common.arguments import as_path, one_of, size
-from theorykit.common.keys import is_key
+from theorykit.common.keys import as_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import spelt
 from theorykit.kernels import over_mesh, stored, tileable, tiles
@@ -88,10 +88,7 @@ def gram(
         one_of("sampler", sampler, SAMPLERS),
     )
     exact = tileable.exact(network)
-    if exact:
-        key = None
-    elif not is_key(key):
-        raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
+    key = None if exact else as_key(key)
     named = [("x", tileable.lazy_tokens(network, "x", x), _mask("mask1", mask1))]
     if x_test is not None:
         lazy = tileable.lazy_tokens(network, "x_test", x_test)

@@ -25,6 +25,8 @@ from theorykit.kernels.result import Kernel
 
 POINTS = 2**18  # most points of an integral
 
+BELOW = 1e-5  # of the largest eigenvalue: below zero, that is an error of quadrature
+
 
 def gaussian_points(
     dimension: int, order: int, points: int = POINTS, smooth: bool = True
@@ -240,6 +242,16 @@ def positive_semidefinite(name: str, matrix: Float[Array | np.ndarray, "n n"]) -
         )
 
 
+def _without_rounding(nngp: Float[np.ndarray, "n t n t"]) -> Float[np.ndarray, "n t n t"]:
+    """Return a covariance whose eigenvalues below zero, as small as errors of quadrature, are 0."""
+    n, t = nngp.shape[:2]
+    values, vectors = np.linalg.eigh(nngp.reshape(n * t, n * t))
+    if not -BELOW * values[-1] < values[0] < 0:
+        return nngp
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return ((clipped + clipped.T) / 2).reshape(nngp.shape)
+
+
 @highest
 def kernel(
     network: Any,
@@ -296,7 +308,7 @@ def _recursion(
         z = state(nngp, ntk)
         h: Any = blocks.normed(net, z)
         y = attention_step(
-            h.nngp,
+            _without_rounding(np.asarray(h.nngp)),
             h.ntk,
             attention=net.attention,
             score_scale=float(net.score_scale),

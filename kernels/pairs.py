@@ -66,12 +66,11 @@ def grouped(
     n = rank.size
     most = min(TOGETHER, max(1, FACTORS // (2 * tokens) ** 2))
     if n1 == n:
-        groups, place = _triangle(n, most)
+        (firsts, whose, seconds), place = _triangle(n, most)
         by_rank, (i, j) = jnp.argsort(rank), np.triu_indices(n)
-        groups = Groups(by_rank[groups.firsts], groups.whose, by_rank[groups.seconds])
         low, high = jnp.minimum(rank[i], rank[j]), jnp.maximum(rank[i], rank[j])
-        place = jnp.asarray(place)[low * n - low * (low - 1) // 2 + high - low]
-        return groups, place, rank[i] > rank[j]
+        at = jnp.asarray(place)[low * n - low * (low - 1) // 2 + high - low]
+        return Groups(by_rank[firsts], whose, by_rank[seconds]), at, rank[i] > rank[j]
     i, j = np.indices((n1, n - n1)).reshape(2, -1)
     swapped = rank[i] > rank[j + n1]
     first, second = jnp.where(swapped, j + n1, i), jnp.where(swapped, i, j + n1)
@@ -98,20 +97,19 @@ def ranks(
 @lru_cache(maxsize=64)
 def _triangle(n: int, most: int) -> tuple[Groups, Int[np.ndarray, " pairs"]]:
     """Return the pairs i <= j in groups, i first, and where each stands in the order of rows."""
-    whose, seconds, firsts = [], [], []
+    made: list[tuple[np.ndarray, ...]] = []
     cut = _cut(n + 1, most)
     for rows in ((i, n - 1 - i) for i in range((n + 1) // 2)):  # a long row goes with a short one
         number = np.repeat([0, 1], [n - i for i in rows])
         other = np.concatenate([np.arange(i, n) for i in rows])
-        firsts.append(np.broadcast_to(rows, (len(cut), 2)))
-        whose.append(number[cut % number.size])
-        seconds.append(other[cut % number.size])
-    groups = Groups(*map(np.vstack, (firsts, whose, seconds)))
-    first = np.take_along_axis(groups.firsts, groups.whose, 1)
+        again = cut % number.size
+        made.append((np.broadcast_to(rows, (len(cut), 2)), number[again], other[again]))
+    firsts, whose, seconds = map(np.vstack, zip(*made, strict=True))
+    first = np.take_along_axis(firsts, whose, 1)
     place = np.empty(n * (n + 1) // 2, int)
-    at = first * n - first * (first - 1) // 2 + groups.seconds - first
+    at = first * n - first * (first - 1) // 2 + seconds - first
     place[at.ravel()] = np.arange(at.size)
-    return groups, place
+    return Groups(firsts, whose, seconds), place
 
 
 def _cut(size: int, most: int) -> Int[np.ndarray, "groups pairs"]:

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from theorykit.common.arguments import as_array, between, function, size
-from theorykit.common.keys import is_key
+from theorykit.common.keys import as_key
 from theorykit.common.precision import highest
 from theorykit.kernels import activations, recursion
 from theorykit.kernels.attention import Softmax
@@ -248,8 +248,7 @@ def _estimate(x, y, beta, gamma, phi, key, draws, replicates, progress) -> Kerne
     gamma = number("gamma", gamma)
     (beta, gamma), dtype = widened("beta and gamma", beta, gamma)
     draws, replicates = size("draws", draws), size("replicates", replicates)
-    if not is_key(key):
-        raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
+    key = as_key(key)
     n1 = len(rows)
     places = lay_out(rows if y is None else np.concatenate([rows, columns]), n1)
     n, k = places.tokens.shape

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from theorykit.common.arguments import as_array, flag, one_of, size, whole
-from theorykit.common.keys import is_key
+from theorykit.common.keys import as_key
 from theorykit.common.precision import highest
 from theorykit.common.spelling import Spelt, spelt
 from theorykit.kernels import activations, engine, layers
@@ -199,10 +199,8 @@ class InfiniteTransformer(Spelt):
             raise ValueError(
                 "these kernels are Monte-Carlo averages: give key=jax.random.key(0), or another"
             )
-        elif not is_key(key):
-            raise ValueError(f"key is one random key, such as jax.random.key(0), got {key!r}")
         else:
-            found = engine.run(self, inputs, key, plan, progress, home(x1, x2))
+            found = engine.run(self, inputs, as_key(key), plan, progress, home(x1, x2))
         result = spread(found, x1, x2)
         return result if "nngp" in get else result._replace(nngp=None, nngp_stderr=None)
 

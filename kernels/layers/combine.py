@@ -201,8 +201,10 @@ class Parallel(TokenLayer):
     fresh = True
 
     def __post_init__(self):
-        for branch in self.branches or (None,):
-            _checked(branch, "parallel sums one or more layers")
+        if not self.branches:
+            raise ValueError("parallel sums one or more layers, got none")
+        for branch in self.branches:
+            _checked(branch, "parallel sums layers")
         _independent(self.branches)
 
     @property

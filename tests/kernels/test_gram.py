@@ -446,7 +446,7 @@ def behind(*layers):
 
 def test_what_is_refused(tmp_path):
     for call, said in (
-        (lambda: gram(NET, X), "key is one random key"),
+        (lambda: gram(NET, X), "key is one"),
         (lambda: gram("net", X, **FEW), "network is an InfiniteTransformer"),
         (lambda: gram(InfiniteTransformer(readout="tokens"), X, **FEW), "network is an Inf"),
         (lambda: gram(k.serial(k.MLP()), X, **FEW), "Embed as its first layer"),

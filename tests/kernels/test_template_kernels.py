@@ -166,8 +166,8 @@ def test_bad_strings_are_refused_in_a_sentence(x, said):
 def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="one length"):
         kernels.template_mlp(X, Y[:, :2])
-    with pytest.raises(ValueError, match="one random key"):
-        kernels.template_attention(X, key=0)
+    with pytest.raises(ValueError, match="key is one"):
+        kernels.template_attention(X, key=-1)
     with pytest.raises(ValueError, match="whole numbers"):
         kernels.template_matrix(np.ones((2, 2)), kernels.template_mlp)
     with pytest.raises(ValueError, match="must be known"):

@@ -156,14 +156,14 @@ class _Search:
                 progress(float(done))
                 continue
             if not smaller:  # a point
-                found = self.sharper(piece, bits)
-                if isinstance(found, Proof):
-                    return dataclasses.replace(found, boxes=looked)
-                if found is None:
+                told = self.sharper(piece, bits)
+                if isinstance(told, Proof):
+                    return dataclasses.replace(told, boxes=looked)
+                if told is None:
                     pieces.append(piece)
                     self.why = self.why or POINT
                     break
-                slack, done = min(slack, found), done + piece.share
+                slack, done = min(slack, told), done + piece.share
                 progress(float(done))
                 continue
             pieces.extend(smaller)

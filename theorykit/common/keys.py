@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from theorykit.common.arguments import shown
+
 
 def is_key(value: Any) -> bool:
     """Return whether this is a single JAX random key, new-style or old-style (two uint32)."""
@@ -29,7 +31,9 @@ def as_key(value: Any) -> Key[Array, ""]:
     if is_key(value):
         old = value.dtype == np.uint32
         return jax.random.wrap_key_data(jnp.asarray(value)) if old else value
-    raise ValueError(f"key is one jax.random.key, or a number from 0 to 2^32 - 1, not {value}.")
+    raise ValueError(
+        f"key is one jax.random.key, or a number from 0 to 2^32 - 1, not {shown(value)}."
+    )
 
 
 def generator(key: Any, *path: int) -> np.random.Generator:

@@ -189,7 +189,7 @@ def test_nothing_drawn_needs_no_key():
     [
         (lambda: BOTH["softmax"].features(X), "these features are drawn: give key"),
         (lambda: RANDOM["relu"].features(X, **DRAWN), "is not linear.*such as units=1024"),
-        (lambda: RANDOM["relu"].features(X, units=4, get="ntk", **DRAWN), 'take get="nngp"'),
+        (lambda: RANDOM["relu"].features(X, units=4, get="ntk", **DRAWN), 'use get="nngp"'),
         (lambda: RANDOM["relu"].features(X, units=0, **DRAWN), "units is a whole number"),
         (lambda: net(k.Attention(), k.Attention()).features(X, **DRAWN), "right after the embedd"),
         (lambda: net(k.Dense(), k.Attention("identity")).features(X), "right after the embedding"),
