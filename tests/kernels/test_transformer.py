@@ -459,7 +459,7 @@ def test_errors_of_sharp_attention_cover(score_scale, dtype):
     for seed in range(4):
         call = lambda seed=seed: net(TIES.astype(dtype), key=jax.random.key(seed))
         if rare:
-            with pytest.warns(UserWarning, match=r"about .* were seen in all, and has no error \(inf\) in 1 of its"):
+            with pytest.warns(UserWarning, match=r"no error \(inf\) in 1 of its"):
                 k = call()
             assert np.isinf(k.ntk_stderr).all()
         else:
