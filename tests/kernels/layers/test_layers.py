@@ -179,7 +179,10 @@ class Bare(k.TokenLayer):
         (lambda: net().kernel(IDS), "give key=jax.random.key"),
         (lambda: net().kernel(IDS + 1, **DRAWN), "between 0 and 2, got 1 to 3"),
         (lambda: net().kernel(IDS * 1.0, **DRAWN), "holds token ids, integers in shape"),
-        (lambda: net(k.Attention(mask=np.ones((2, 2), bool))).kernel(IDS, **DRAWN), "is too small for 3"),
+        (
+            lambda: net(k.Attention(mask=np.ones((2, 2), bool))).kernel(IDS, **DRAWN),
+            "a mask of 2 tokens is too small for 3",
+        ),
         (lambda: net().module(width=4, heads=3), "3 heads do not divide the width 4"),
         (lambda: net(k.Attention(positions=k.RoPE())).module(width=4), "a multiple of 32"),
         (lambda: net(k.Attention(positions=k.ALiBi())).module(width=4), "8 slopes takes"),
