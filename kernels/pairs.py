@@ -1,7 +1,9 @@
 """Blocks of the network on pairs of inputs, each pair with its own factor.
 
 In a pair the first input is drawn first, and the second given the first. What is drawn for the
-first does not depend on the second, and pairs with the same first input share it.
+first does not depend on the second, and pairs with the same first input share it. Which of two
+inputs is the first depends on what they are, see `ranks`, so that an entry does not depend on where
+they stand.
 """
 
 from collections.abc import Callable

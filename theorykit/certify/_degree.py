@@ -100,7 +100,7 @@ class Large:
 
     def __pow__(self, n: Any) -> Any:
         if isinstance(n, Large) or n != int(n):
-            raise NotCertifiable("a power of n that is not whole, or n as an exponent, is no part.")
+            raise NotCertifiable("n has a power that is not whole, or is an exponent.")
         base = self if n >= 0 else 1 / self
         return Large(base.num ** abs(int(n)), base.den ** abs(int(n)), self.begins)
 

@@ -76,6 +76,9 @@ class Sides:
         leaves = [_numbers(name, leaf, xp) for leaf in jax.tree.leaves(found)]
         if not leaves:
             raise ClaimError(f"{name} returns {found!r}; it should return numbers or arrays.")
+        if not any(leaf.size for leaf in leaves):
+            shapes = ", ".join(str(leaf.shape) for leaf in leaves)
+            raise ClaimError(f"{name} returns no entries, in shape {shapes}: nothing is compared.")
         return leaves
 
     def name(self, side: Side) -> str:

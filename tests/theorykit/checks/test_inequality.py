@@ -248,3 +248,14 @@ def test_an_identity_that_fails_at_one_number_is_refuted(trial):
     )
     assert bump(0.375).test(trial).verdict == Verdict.refuted
     assert bump(jnp.inf).test(trial).verdict == Verdict.holds
+
+
+@pytest.mark.parametrize("beyond", [1e6, -1e6])
+def test_what_fails_only_beyond_a_number_is_refuted(trial, beyond):
+    """Random points never are so far out."""
+    over = inputs(x=reals("n"), n=(1, 2))
+    far = lambda x: jax.nn.relu(jnp.sign(beyond) * (x - beyond))
+    same = identity(lhs=far, rhs=lambda x: 0 * x, over=over, cases=8)
+    assert same.test(trial).verdict == Verdict.refuted
+    below = inequality(lhs=far, rhs=lambda x: 1.0, over=over, cases=8, starts=4, steps=5)
+    assert below.test(trial).verdict == Verdict.refuted

@@ -270,6 +270,10 @@ def test_an_inequality_compares_numbers(trial, traceable):
             "rhs returns None; it should return numbers or arrays",
         ),
         (
+            lambda: identity(lhs=lambda x: x[:0], rhs=lambda x: x[:0], over=inputs(x=reals("3"))),
+            "lhs returns no entries, in shape (0,): nothing is compared",
+        ),
+        (
             lambda: identity(lhs=lambda x: x, rhs=lambda x: KEY, over=REALS),
             "rhs returns key<fry>, not a number",
         ),
