@@ -7,6 +7,9 @@ The others evaluate one closed formula of the same derivatives: `iv` in mpmath's
 entry; `enclose` over arrays, including tracing; `run` without tracing again; `scalars` like `run`,
 but for the formula written out entry by entry, one equation per operation. A rate is iv's time over
 theirs: 10 means ten times as fast as mpmath.
+
+`pieces` is how many pieces of a box `prove` looks at in a second, tracing included. The sides are
+equal on a curved surface, so that it never ends before its budget.
 """
 
 import argparse
@@ -18,7 +21,29 @@ import numpy as np
 from _timing import alternate, report, spread
 from mpmath import iv
 
-from theorykit.certify import Machine, Program, ball, enclose, objects, precision
+from theorykit.certify import Machine, Program, ball, enclose, objects, precision, prove
+
+
+def first(x):
+    """Return the first entry of a layer norm."""
+    return (x[0] - x.mean()) / jnp.sqrt(x.var() + 1e-2)
+
+
+BOXES = {
+    "polynomial": (
+        lambda x, y: (2 * (x**2 + y**2), 1 + (x**2 + y**2) ** 2),
+        dict(x=(-2, 2), y=(-2, 2)),
+    ),
+    "softmax": (
+        lambda x: (jax.nn.softmax(x)[0] / 2, 1 / 16 + jax.nn.softmax(x)[0] ** 2),
+        dict(x=(-np.ones(3), np.ones(3))),
+    ),
+    "layer norm": (
+        lambda x: (first(x), 1 / 4 + first(x) ** 2),
+        dict(x=(-np.ones(4), np.ones(4))),
+    ),
+}
+"""Inequalities and the boxes on which they are true."""
 
 
 def on_arrays(x):
@@ -77,14 +102,27 @@ def measure(tokens, bits, rounds):
     return dict(first=first, seconds={n: spread(s) for n, s in seconds.items()}, rates=rates)
 
 
+def pieces(budget, rounds):
+    """Return the pieces per second for each of `BOXES`, timed in turn."""
+    seconds = alternate(
+        {n: lambda b=b: len(str(prove(*b, budget))) for n, b in BOXES.items()}, rounds
+    )
+    looked = {name: prove(*box, budget).boxes for name, box in BOXES.items()}
+    return {name: spread([looked[name] / s for s in times]) for name, times in seconds.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tokens", type=int, nargs="+", default=[8, 16])
     parser.add_argument("--bits", type=int, default=128)
+    parser.add_argument("--budget", type=int, default=1000, help="pieces of a box")
     parser.add_argument("--rounds", type=int, default=5)
     at = parser.parse_args()
     results = {str(t): measure(t, at.bits, at.rounds) for t in at.tokens}
-    report("certify", bits=at.bits, rounds=at.rounds, tokens=results)
+    found = pieces(at.budget, at.rounds)
+    report(
+        "certify", bits=at.bits, rounds=at.rounds, budget=at.budget, tokens=results, pieces=found
+    )
 
 
 if __name__ == "__main__":

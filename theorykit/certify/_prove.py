@@ -134,6 +134,7 @@ class _Search:
         self.sides = Program.trace(lambda *xs: rows_of(named(*xs)), like)
         self.why = ""
         self.next_look = 2
+        self.middle: tuple[Any, int, Any] = (None, 0, None)
 
     def run(self, whole: Piece, budget: int, bits: int, progress: Callable[[float], None]) -> Proof:
         """Look at pieces, the largest first."""
@@ -223,9 +224,10 @@ class _Search:
         """Return the better of natural enclosure and mean value form, for each entry."""
         middle = piece.middle()
         try:
-            centre = self.gap_at(middle)
+            left, right = self.sides_at(piece)
         except NotCertifiable:
             return [g.value for g in gaps]
+        centre = [r - l for l, r in zip(left.flat, right.flat, strict=True)]
         away = [b - m for b, m in zip(balls, middle, strict=True)]
         made = []
         for gap, value in zip(gaps, centre, strict=True):
@@ -237,18 +239,21 @@ class _Search:
                 made.append(gap.value)
         return made
 
-    def gap_at(self, point: list[arb]) -> list[arb]:
-        """Return rhs - lhs at a point, entry by entry."""
-        left, right = self.sides.run(Machine(), self.leaves(point))
-        return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+    def sides_at(self, piece: Piece, bits: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return both sides at the middle of a piece, which is asked for more than once."""
+        known, at, values = self.middle
+        if known is not piece or at != bits:
+            values = self.sides.run(Machine(), self.leaves(piece.middle()))
+            self.middle = piece, bits, values
+        return values
 
-    def at_middle(self, piece: Piece) -> dict[str, Any] | None:
+    def at_middle(self, piece: Piece, bits: int = 0) -> dict[str, Any] | None:
         """Return the middle if it certainly violates the inequality."""
         middle = piece.middle()
         if not all(a <= m <= b for m, (a, b) in zip(middle, self.inner, strict=True)):
             return None  # beside the box by less than its precision
         try:
-            left, right = self.sides.run(Machine(), self.leaves(middle))
+            left, right = self.sides_at(piece, bits)
         except NotCertifiable as error:
             self.why = str(error)
             return None
@@ -261,15 +266,16 @@ class _Search:
         """Return the slack at a point or its refutation, from more bits; None if still open."""
         for more in SHARPER:
             with precision(more * bits):
-                found = self.at_middle(piece)
+                found = self.at_middle(piece, more)
                 if found is not None:
                     return Proof("refuted", 0, more * bits, **found)
                 try:
-                    gaps = self.gap_at(piece.middle())
+                    sides = self.sides_at(piece, more)
                 except NotCertifiable:
                     return None
-                if all(g.lower() >= 0 for g in gaps):
-                    return min(g.lower() for g in gaps)
+                gaps = [(r - l).lower() for l, r in zip(*(s.flat for s in sides), strict=True)]
+                if all(g >= 0 for g in gaps):
+                    return min(gaps)
         return None
 
     def divided(self, piece: Piece, slopes: list[tuple[arb, ...] | None]) -> list[Piece]:
