@@ -14,7 +14,7 @@ from theorykit.kernels.recursion import again
 def each_pair(estimate: Callable[[Any, int], Any], n: int, n1: int) -> tuple[Any, ...]:
     """Return what `estimate` gives for n1 rows and the other columns, or for all n if n1 is n.
 
-    **Arguments:** `estimate`, a function of the numbers of inputs and of how many of them are rows,
+    **Arguments:** `estimate`, a function of the indices of inputs and of how many of them are rows,
     all if it is as many. It returns NNGP, NTK, the trace left out, and the share of the draws.
     """
     i, j = np.triu_indices(n) if n1 == n else np.indices((n1, n - n1)).reshape(2, -1)

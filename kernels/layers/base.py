@@ -31,7 +31,7 @@ class Factored(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What the layers of one estimate share, and what is wanted of the tokens.
+    """What the layers of one estimate share, and which tokens are needed.
 
     **Fields:**
 

@@ -175,7 +175,7 @@ class Apply(nnx.Module):
 
 
 class MLP(nnx.Module):
-    """One or two maps, the last of an activation."""
+    """One or two maps, an activation before the last."""
 
     def __init__(self, rngs: nnx.Rngs, sizes: Sizes, activation: Any, hidden: bool, *scales: float):
         """Draw the weights."""
@@ -190,7 +190,7 @@ class MLP(nnx.Module):
 
 
 class GatedMLP(nnx.Module):
-    """Values that pass an activation of their gates."""
+    """Values times an activation of their gates."""
 
     def __init__(self, rngs: nnx.Rngs, sizes: Sizes, activation: Any, sigma_w: float):
         """Draw the weights."""

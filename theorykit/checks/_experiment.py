@@ -32,8 +32,8 @@ class OverSeeds(Check):
     **Arguments:**
 
     - `measure`: trains networks; takes a key and a function to call with the share done, and
-      returns an array with one number per seed. One with a parameter `seed` gets that of the run:
-      its key is the claim's own, while claims that share networks know them by the seed. It is
+      returns an array with one number per seed. One with a parameter `seed` also gets the run's
+      seed, by which claims share networks; its key is the claim's own. It is
       called outside the float64 scope of the other checks, so that networks train as they do
       elsewhere. Its control trains nothing again if `measure` is the same.
     - `at_most`, `at_least`: exactly one of them, or `between`, a pair.

@@ -50,7 +50,7 @@ MOST_NUMBERS = 400
 
 
 class LargestRatio(Measurement):
-    """The largest lhs / rhs that was seen where rhs > 0; its place is where."""
+    """The largest lhs / rhs that was seen where rhs > 0, and its place."""
 
     kind = "largest_ratio"
     ratio: Number
@@ -68,11 +68,11 @@ class LargestRatio(Measurement):
 class Inequality(Check):
     """`lhs(...) <= rhs(...)` for every point of a domain, entry by entry.
 
-    Structured and random cases first, and at last points at the numbers that the two sides name,
-    for what fails on thin sets. In between, Adam from many starts, half of them the worst cases,
-    maximising the relative gap (lhs - rhs) / (|lhs| + |rhs|), which grows with lhs / rhs and
-    makes sense for any sign of rhs. Sizes are taken from the smallest up, and the witness comes
-    from the first that fails.
+    Structured and random cases come first, then Adam from many starts, half of them the worst
+    cases, and last points at the numbers that the two sides name, for what fails on thin sets. Adam
+    maximises the relative gap (lhs - rhs) / (|lhs| + |rhs|), which grows with lhs / rhs and makes
+    sense for any sign of rhs. Sizes are taken from the smallest up, and the witness comes from the
+    first that fails.
 
     **Arguments:**
 
