@@ -68,11 +68,11 @@ def grouped(
     n = rank.size
     most = min(TOGETHER, max(1, FACTORS // (2 * tokens) ** 2))
     if n1 == n:
-        (firsts, whose, seconds), place = _triangle(n, most)
+        (firsts, whose, seconds), rows = _triangle(n, most)
         by_rank, (i, j) = jnp.argsort(rank), np.triu_indices(n)
         low, high = jnp.minimum(rank[i], rank[j]), jnp.maximum(rank[i], rank[j])
-        at = jnp.asarray(place)[low * n - low * (low - 1) // 2 + high - low]
-        return Groups(by_rank[firsts], whose, by_rank[seconds]), at, rank[i] > rank[j]
+        place = jnp.asarray(rows)[low * n - low * (low - 1) // 2 + high - low]
+        return Groups(by_rank[firsts], whose, by_rank[seconds]), place, rank[i] > rank[j]
     i, j = np.indices((n1, n - n1)).reshape(2, -1)
     swapped = rank[i] > rank[j + n1]
     first, second = jnp.where(swapped, j + n1, i), jnp.where(swapped, i, j + n1)
@@ -81,9 +81,7 @@ def grouped(
     return Groups(first[cut], whose, second[cut]), jnp.arange(i.size), swapped
 
 
-def ranks(
-    x: Float[Array | np.ndarray, "inputs tokens features"],
-) -> Int[Array, " inputs"]:
+def ranks(x: Float[Array | np.ndarray, "inputs tokens features"]) -> Int[Array, " inputs"]:
     """Return an order of inputs that depends on what they are, not on where they stand.
 
     So equal inputs have equal kernels with all others, and an entry depends on its inputs alone.
@@ -104,13 +102,13 @@ def _triangle(n: int, most: int) -> tuple[Groups, Int[np.ndarray, " pairs"]]:
     for rows in ((i, n - 1 - i) for i in range((n + 1) // 2)):  # a long row goes with a short one
         number = np.repeat([0, 1], [n - i for i in rows])
         other = np.concatenate([np.arange(i, n) for i in rows])
-        again = cut % number.size
-        made.append((np.broadcast_to(rows, (len(cut), 2)), number[again], other[again]))
+        taken = cut % number.size
+        made.append((np.broadcast_to(rows, (len(cut), 2)), number[taken], other[taken]))
     firsts, whose, seconds = map(np.vstack, zip(*made, strict=True))
     first = np.take_along_axis(firsts, whose, 1)
     place = np.empty(n * (n + 1) // 2, int)
-    at = first * n - first * (first - 1) // 2 + seconds - first
-    place[at.ravel()] = np.arange(at.size)
+    row = first * n - first * (first - 1) // 2 + seconds - first
+    place[row.ravel()] = np.arange(row.size)
     return Groups(firsts, whose, seconds), place
 
 
