@@ -40,6 +40,7 @@ from theorykit.certify._signs import (
     signed,
 )
 from theorykit.certify._squares import by_program
+from theorykit.certify._tangents import by_tangents
 from theorykit.common.arguments import function
 
 MOST_MULTIPLIED = 4
@@ -118,6 +119,9 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
             if found is None:
                 split_on_choice(ring, [p])
                 found = _in_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)
+            if found is None and step != "form":
+                found = by_tangents(ring, num, partial(_soon, ring))
+                step, p = ("itself", num) if found else (step, p)
             if found is None and p.is_constant():
                 raise Open(f"rhs - lhs is {ring.show(p)}, and a proof has no tolerance.")
             if found is None:

@@ -1,0 +1,115 @@
+"""Logarithms and exponentials beside their arguments: log z >= 1 - 1/z, and exp z >= 1 + z.
+
+So sums m log(a/b) with positive m are at least sums of m (1 - b/a), in which no logarithm is left.
+The bound is exact where a = b, as in an entropy at uniform weights.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flint import fmpq
+
+from theorykit.certify._machine import Doubt
+from theorykit.certify._quotients import Quotient, constant, total
+from theorykit.certify._ring import Ring
+from theorykit.certify._signs import Reason, certain
+
+MOST_EXPONENTIALS = 8
+"""The most exponentials of which each is tried as the one that the others are divided by."""
+
+Prove = Callable[[Any], Reason | None]
+
+
+def by_tangents(ring: Ring, p: Any, prove: Prove) -> Reason | None:
+    """Return why a polynomial in logarithms or exponentials, and other letters, is not negative.
+
+    **Arguments:** `prove`: the same of a polynomial without them.
+    """
+    try:
+        for least, how in itertools.chain(_of_logarithms(ring, p), _of_exponentials(ring, p)):
+            found = prove(ring.reduced(least.cancelled().num))
+            if found:
+                return Reason(p, "tangents", how, (found,))
+    except Doubt:  # a denominator without a sign
+        pass
+    return None
+
+
+def _of_logarithms(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
+    """Yield what is at most a polynomial that is linear in logarithms, and why."""
+    logs = [i for i in ring.used(p) if ring.made.get(i, ("",))[0] == "log"]
+    taken = _taken_apart(ring, p, logs)
+    if not logs or taken is None:
+        return
+    rest, beside = taken
+    least, said = [Quotient(ring, rest)], []
+    for m, counts in beside:
+        if not certain(ring, m):
+            return
+        scale = _common(counts.values())
+        up = down = constant(ring, 1)
+        for i, c in counts.items():
+            n = int((c / scale).p)
+            argument = Quotient(ring, ring.made[i][1])
+            up, down = (up * argument**n, down) if n > 0 else (up, down * argument**-n)
+        least.append(Quotient(ring, m) * scale * (1 - down / up))
+        said.append(f"({up.cancelled().key}) / ({down.cancelled().key})")
+    yield total(least), f"log z >= 1 - 1/z for z = {', '.join(said)}; what is left:"
+
+
+def _of_exponentials(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
+    """Yield what is at most a polynomial over one of its exponentials, and why."""
+    is_exp = lambda made: made[0] == "exp" and isinstance(made[1], Quotient)
+    exps = [i for i in ring.used(p) if is_exp(ring.made.get(i, ("", None)))]
+    beside: dict[tuple[int, ...], Any] = {}
+    for powers, c in p.terms():
+        here = tuple(int(powers[i]) for i in exps)
+        without = tuple(0 if i in exps else e for i, e in enumerate(powers))
+        beside[here] = beside.get(here, ring.constant(0)) + ring.context.from_dict({without: c})
+    if not exps or len(beside) > MOST_EXPONENTIALS:
+        return
+    signs = {here: bool(certain(ring, m)) for here, m in beside.items()}
+    for over in beside:  # the one whose weight may have any sign
+        if not all(good for here, good in signs.items() if here != over):
+            continue
+        least, said = [], []
+        for here, m in beside.items():
+            least.append(Quotient(ring, m))
+            if here != over:
+                powers = zip(exps, here, over, strict=True)
+                exponent = total([ring.made[i][1] * (e - o) for i, e, o in powers if e != o])
+                least[-1] *= 1 + exponent
+                said.append(exponent.key)
+        yield total(least), f"exp z >= 1 + z for z = {', '.join(said)}; what is left:"
+
+
+def _taken_apart(
+    ring: Ring, p: Any, letters: list[int]
+) -> tuple[Any, list[tuple[Any, dict[int, fmpq]]]] | None:
+    """Return the terms without some letters, and what is beside them; None if not linear.
+
+    Of a term c m L with a letter L, c is returned by m and L.
+    """
+    beside: dict[tuple[int, ...], tuple[Any, dict[int, fmpq]]] = {}
+    rest = ring.constant(0)
+    for powers, c in p.terms():
+        here = [i for i in letters if powers[i]]
+        term = lambda powers: ring.context.from_dict({tuple(powers): 1})
+        if not here:
+            rest += term(powers) * c
+            continue
+        if len(here) > 1 or powers[here[0]] > 1:
+            return None
+        without = tuple(0 if i == here[0] else e for i, e in enumerate(powers))
+        m, counts = beside.setdefault(without, (term(without), {}))
+        counts[here[0]] = fmpq(c)
+    return rest, list(beside.values())
+
+
+def _common(values: Any) -> fmpq:
+    """Return the positive number of which all values are whole multiples without a common factor."""
+    values = list(values)
+    below = math.lcm(*(int(v.q) for v in values))
+    return fmpq(math.gcd(*(int((v * below).p) for v in values)), below)
