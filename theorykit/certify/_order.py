@@ -116,6 +116,9 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 or by_length(ring, p, partial(_soon, ring))
                 or certain(ring, p)
             )
+            if found is None and step == "itself":
+                # Other methods do not know that x and exp(x) belong together.
+                found = by_tangents(ring, num, partial(certain, ring))
             if found is None:
                 split_on_choice(ring, [p])
                 found = _in_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)

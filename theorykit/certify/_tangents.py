@@ -13,7 +13,7 @@ from flint import fmpq
 
 from theorykit.certify._machine import Doubt
 from theorykit.certify._quotients import Quotient, constant, total
-from theorykit.certify._ring import Ring
+from theorykit.certify._ring import Ring, primitive
 from theorykit.certify._signs import Reason, certain
 
 MOST_EXPONENTIALS = 8
@@ -28,7 +28,7 @@ def by_tangents(ring: Ring, p: Any, prove: Prove) -> Reason | None:
     **Arguments:** `prove`: the same of a polynomial without them.
     """
     try:
-        for least, how in itertools.chain(_of_logarithms(ring, p), _of_exponentials(ring, p)):
+        for least, how in itertools.chain(_of_exponentials(ring, p), _of_logarithms(ring, p)):
             found = prove(ring.reduced(least.cancelled().num))
             if found:
                 return Reason(p, "tangents", how, (found,))
@@ -38,25 +38,52 @@ def by_tangents(ring: Ring, p: Any, prove: Prove) -> Reason | None:
 
 
 def _of_logarithms(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
-    """Yield what is at most a polynomial that is linear in logarithms, and why."""
-    logs = [i for i in ring.used(p) if ring.made.get(i, ("",))[0] == "log"]
-    taken = _taken_apart(ring, p, logs)
-    if not logs or taken is None:
-        return
+    """Yield what is at most a polynomial that is linear in logarithms, and why.
+
+    Where x stands beside exp(x), it is a logarithm, too.
+    """
+    logs, exponents = _logarithms(ring, p)
+    for of in (logs, logs | exponents) if logs and exponents else (logs or exponents,):
+        least = _least(ring, p, of) if of else None
+        if least is not None:
+            yield least
+
+
+def _logarithms(ring: Ring, p: Any) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Return the letters that are logarithms, and those that are exponents: L = c log(z).
+
+    For each letter the argument z and the number c.
+    """
+    logs, exponents, used = {}, {}, ring.used(p)
+    for i, (kind, of) in ring.made.items():
+        if kind == "log" and i in used:
+            logs[i] = Quotient(ring, of), fmpq(1)
+        elif kind == "exp" and isinstance(of, Quotient) and not of.den:
+            unit, c = primitive(of.num)
+            only = ring.only(unit)
+            if only in used and ring.made.get(only, ("",))[0] != "log":
+                exponents[only] = Quotient(ring, ring.gens[i]), 1 / c
+    return logs, exponents
+
+
+def _least(ring: Ring, p: Any, logs: dict[int, Any]) -> tuple[Quotient, str] | None:
+    taken = _taken_apart(ring, p, list(logs))
+    if taken is None:
+        return None
     rest, beside = taken
     least, said = [Quotient(ring, rest)], []
     for m, counts in beside:
         if not certain(ring, m):
-            return
-        scale = _common(counts.values())
+            return None
+        powers = {i: c * logs[i][1] for i, c in counts.items()}
+        scale = _common(powers.values())
         up = down = constant(ring, 1)
-        for i, c in counts.items():
-            n = int((c / scale).p)
-            argument = Quotient(ring, ring.made[i][1])
-            up, down = (up * argument**n, down) if n > 0 else (up, down * argument**-n)
+        for i, c in powers.items():
+            n, z = int((c / scale).p), logs[i][0]
+            up, down = (up * z**n, down) if n > 0 else (up, down * z**-n)
         least.append(Quotient(ring, m) * scale * (1 - down / up))
         said.append(f"({up.cancelled().key}) / ({down.cancelled().key})")
-    yield total(least), f"log z >= 1 - 1/z for z = {', '.join(said)}; what is left:"
+    return total(least), f"log z >= 1 - 1/z for z = {', '.join(said)}; what is left:"
 
 
 def _of_exponentials(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:

@@ -42,6 +42,21 @@ TRUE = {
         lambda u, v, c: (c, divergence(u, v)),
         dict(u=letters((2,), **UP), v=letters((2,), **UP)),
     ),
+    "entropy of a softmax": (
+        lambda x, c: (
+            -(jax.nn.softmax(x) * jax.nn.log_softmax(x)).sum() + c, jnp.log(3.0)),
+        dict(x=(3,)),
+    ),
+    "divergence of two softmax": (
+        lambda x, y, c: (
+            c, (jax.nn.softmax(x) * (jax.nn.log_softmax(x) - jax.nn.log_softmax(y))).sum()),
+        dict(x=(2,), y=(2,)),
+    ),
+    "a tangent of logsumexp": (
+        lambda x, y, c: (
+            jax.nn.logsumexp(x) + jax.nn.softmax(x) @ (y - x) + c, jax.nn.logsumexp(y)),
+        dict(x=(2,), y=(2,)),
+    ),
     "softplus": (lambda x, c: (x + c, jax.nn.softplus(x)), dict(x=())),
 }  # fmt: skip
 
