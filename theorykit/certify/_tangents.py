@@ -130,13 +130,12 @@ def _taken_apart(
         if len(here) > 1 or powers[here[0]] > 1:
             return None
         without = tuple(0 if i == here[0] else e for i, e in enumerate(powers))
-        m, counts = beside.setdefault(without, (term(without), {}))
-        counts[here[0]] = fmpq(c)
+        beside.setdefault(without, (term(without), {}))[1][here[0]] = fmpq(c)
     return rest, list(beside.values())
 
 
 def _common(values: Any) -> fmpq:
-    """Return the positive number of which all values are whole multiples without a common factor."""
+    """Return the positive number of which all are whole multiples, without a common factor."""
     values = list(values)
     below = math.lcm(*(int(v.q) for v in values))
     return fmpq(math.gcd(*(int((v * below).p) for v in values)), below)
