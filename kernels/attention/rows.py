@@ -117,20 +117,21 @@ class Shares(NamedTuple):
         fields, shifts = zip(*map(_centred, fields), strict=True)
         s, k = fields[0], len(fields)
         a1, a2 = (rows.weights.transpose(1, 0, 2) for rows in (self, other))
-        n, r1, t1 = a1.shape
-        _, r2, t2 = a2.shape
+        n, r1, r2 = *a1.shape[:2], a2.shape[1]
         # One product for all fields: narrow ones run at half the rate.
-        left = a1 @ jnp.concatenate([*fields, *(s * v for v in fields)], 1)
-        right = a2 @ jnp.concatenate([v.T for v in fields], 1)
-        left, right = left.reshape(n, r1, 2, k, t2), right.reshape(n, r2, k, t1)
-        second = jnp.arange(2, dtype=left.dtype)[:, None, None]  # Q's share: 0 for the values
-        left = left - second * (left[:, :, :1, :1] * left[:, :, :1])
-        both = jnp.einsum("nie,nbe->nib", left.reshape(n, -1, t2), a2).reshape(n, r1, 2, k, r2)
-        both = both + second * (both[:, :, :1, :1] * both[:, :, :1])
-        crossed = jnp.einsum("nae,nie->nai", a1, (right[:, :, :1] * right).reshape(n, -1, t1))
+        wide = lambda a, fields: (a @ jnp.concatenate(fields, 1)).reshape(n, len(a[0]), k, -1)
+        left, right = wide(a1, fields), wide(a2, [v.T for v in fields])
+        # Field by field: broadcasts would be summed over in a derivative, which is slow on CPUs.
+        times_first = lambda x: jnp.stack([x[:, :, 0] * x[:, :, i] for i in range(k)], 2)
+        moved = wide(a1, [s * v for v in fields]) - times_first(left)
+        flat = lambda x: x.reshape(n, -1, x.shape[-1])
+        beside = lambda x: jnp.einsum("nie,nbe->nib", flat(x), a2).reshape(n, r1, k, r2)
+        values = beside(left)
+        crossed = jnp.einsum("nae,nie->nai", a1, flat(times_first(right)))
         # A product with ones: XLA's sum over the leading axis is several times slower on CPUs.
-        total = lambda each: jnp.ones(n, each.dtype) @ each.reshape(n, -1)
-        out, q = total(both).reshape(r1, 2, k, r2).transpose(1, 2, 0, 3)
+        total = lambda x: (jnp.ones(n, x.dtype) @ x.reshape(n, -1)).reshape(x.shape[1:])
+        out = total(values).transpose(1, 0, 2)
+        q = total(beside(moved) + times_first(values)).transpose(1, 0, 2)
         q = q - total(crossed).reshape(r1, r2, k).transpose(2, 0, 1)
         mean1, mean2 = a1.mean(0), a2.mean(0)
         sees1, sees2 = mean1.sum(-1)[:, None], mean2.sum(-1)  # 1, or 0 for a row without tokens
