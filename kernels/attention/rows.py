@@ -117,7 +117,7 @@ class Shares(NamedTuple):
         fields, shifts = zip(*map(_centred, fields), strict=True)
         s, k = fields[0], len(fields)
         a1, a2 = (rows.weights.transpose(1, 0, 2) for rows in (self, other))
-        n, r1, r2 = *a1.shape[:2], a2.shape[1]
+        (n, r1), r2 = a1.shape[:2], a2.shape[1]
         # One product for all fields: narrow ones run at half the rate.
         wide = lambda a, fields: (a @ jnp.concatenate(fields, 1)).reshape(n, len(a[0]), k, -1)
         left, right = wide(a1, fields), wide(a2, [v.T for v in fields])
