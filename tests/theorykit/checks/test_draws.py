@@ -126,7 +126,7 @@ def test_draws_have_their_law():
         (lambda: uniform(1), "two numbers or more, not from"),
         (lambda: expectation(**SQUARE | dict(draws=[normal()]), value=1), "draws are a law"),
         (lambda: expectation(**SQUARE | dict(draws={}), value=1), "draws are a law"),
-        (lambda: expectation(**SQUARE | dict(draws=None), value=1), "each of its draws"),
+        (lambda: expectation(**SQUARE | dict(draws=None), value=1), "counts draws in a replicate"),
         (lambda: expectation(**SQUARE | dict(each=0), value=1), "each"),
         (lambda: expectation(**SQUARE, value="1"), "value"),
     ],

@@ -52,7 +52,7 @@ def test_a_limit_is_subtracted(trial):
 def test_others_say_why_they_are_fitted(trial):
     found = rate(measure=lambda n: n**0.5, exponent=0.5, **AT).test(trial)
     assert found.evidence is Evidence.fitted
-    assert "a power of n that is not whole" in found.unproved
+    assert "n has a power that is not whole" in found.unproved
     noisy = lambda key, n: n * (1 + 0.01 * jax.random.normal(key))
     found = rate(measure=noisy, exponent=1, **AT).test(trial)
     assert found.unproved == "Not certified: the measure is random."

@@ -348,7 +348,7 @@ def test_an_alternative_falls_only_if_the_interval_is_narrow():
 def test_controls_that_are_the_claim_or_do_not_look_are_refused():
     side = lambda x: x
     same = identity(lhs=side, rhs=side, over=inputs(x=reals()), control=dict(lhs=side))
-    with pytest.raises(ClaimError, match="replaces lhs by itself"):
+    with pytest.raises(ClaimError, match="the control leaves lhs as it is"):
         same.controlled()
     blind = exhaustive(
         predicate=lambda n: n > 0, universe=[1, 2], control=dict(predicate=lambda n: False)
