@@ -21,7 +21,7 @@ MOST_POINTS = 512
 
 
 def at_literals(sides: Sides, bases: Sequence[Case]) -> list[Case]:
-    """Return parameters at the numbers of the sides' programs, up to sign; none if there are none.
+    """Return parameters at the numbers of the sides' programs and at twice these, of either sign.
 
     **Arguments:** `bases`: parameters whose coordinates are replaced, one at a time, and all.
     """
