@@ -17,7 +17,8 @@ from theorykit.certify._machine import RULES, Field, Machine, NotCertifiable
 from theorykit.certify._norms import as_norms
 from theorykit.certify._numbers import as_bits, ball, float_above, float_below, objects, precision
 from theorykit.certify._order import ordered
-from theorykit.certify._prove import BUDGET, Proof, prove
+from theorykit.certify._proof import Proof
+from theorykit.certify._prove import BUDGET, prove
 from theorykit.certify._ring import MOST_WORK, Work
 from theorykit.certify._wick import MOST_VALUES, wick
 

@@ -73,6 +73,8 @@ def larger(machine: Machine, x: Any, y: Any) -> Any:
     """Return max(x, y): one of the two where that is certain, so that it equals it."""
     if x is y:
         return x
+    if machine.field.many:
+        return x.max(y)
     below = machine.field.less(x, y)
     if below is not None:
         return y if below else x
@@ -93,6 +95,8 @@ def smaller(machine: Machine, x: Any, y: Any) -> Any:
     """Return min(x, y)."""
     if x is y:
         return x
+    if machine.field.many:
+        return x.min(y)
     below = machine.field.less(x, y)
     if below is not None:
         return x if below else y

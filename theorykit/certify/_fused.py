@@ -19,6 +19,7 @@ from theorykit.certify._elementwise import each, exact
 from theorykit.certify._jets import Jet, added, ball_of, lifted, scaled
 from theorykit.certify._machine import RULES, Machine
 from theorykit.certify._numbers import ends, spanned
+from theorykit.certify._spans import Span
 
 MOST_REMEMBERED = 100_000
 MOST_TERMS = 64
@@ -27,13 +28,14 @@ MOST_TERMS = 64
 
 def remember(machine: Machine, number: Any, kind: str, parts: tuple[Any, ...]) -> None:
     """Note what a number was made of."""
-    if len(machine.origins) < MOST_REMEMBERED and isinstance(ball_of(number), arb):
+    if len(machine.origins) < MOST_REMEMBERED and isinstance(ball_of(number), arb | Span):
         machine.origins[id(number)] = number, kind, parts
 
 
 def is_wide(number: Any) -> bool:
     """Whether a number is a wide ball, or a jet of one."""
-    return _numbers.is_wide(ball_of(number))
+    value = ball_of(number)
+    return isinstance(value, Span) or _numbers.is_wide(value)
 
 
 def _bounded(number: Any) -> bool:
@@ -201,8 +203,14 @@ def _of_share(x: Any, others: Sequence[Any]) -> Any:
         apart = added(apart, scaled(away, w))
     if not together or not apart:
         return together
-    narrower = lambda a, b: a if ball_of(a).rad() < ball_of(b).rad() else b
-    return tuple(map(narrower, together, apart))
+    return tuple(map(_narrower, together, apart))
+
+
+def _narrower(a: Any, b: Any) -> Any:
+    """Return the better of two enclosures of one number."""
+    if isinstance(a, Span):
+        return a.meet(b)
+    return a if ball_of(a).rad() < ball_of(b).rad() else b
 
 
 def _hump(p: Any) -> Any:
@@ -211,10 +219,8 @@ def _hump(p: Any) -> Any:
         return Jet(_hump(p.value), scaled(p.slopes, 1 - 2 * p.value))
     low, high = ends(p)
     of = lambda e: e * (1 - e)
-    half = arb(1) / 2
-    least = of(low).min(of(high))
-    most = arb(1) / 4 if low <= half <= high else of(low).max(of(high))
-    return spanned(least if least > 0 else arb(0), most)
+    least = of(low).min(of(high)).lower()
+    return spanned(least.max(arb(0)), of(low.max(arb(1) / 2).min(high)))
 
 
 def _at_most(x: Any, *bounds: Any) -> Any:
@@ -224,7 +230,7 @@ def _at_most(x: Any, *bounds: Any) -> Any:
     low, high = ends(x)
     for bound in bounds:
         high = high.min(bound.upper())
-    return spanned(low if low > 0 else arb(0), high)
+    return spanned(low.max(arb(0)), high)
 
 
 def _softmax(machine: Machine, e: Any, total: Any) -> Any:
@@ -309,9 +315,8 @@ def x_log_x(x: Any, logarithm: Any) -> Any:
     if not low > 0:
         return None
     of = lambda e: e * e.log()
-    turn = arb(-1).exp()
-    made = of(low).union(of(high))
-    return made if high < turn or low > turn else made.union(-turn)
+    least = of(low.max(arb(-1).exp()).min(high))
+    return spanned(least, of(low).max(of(high)))
 
 
 def _sum_rule(machine: Machine, eqn: Any, x: Any) -> Any:

@@ -8,6 +8,7 @@ A jet may be made of jets: its slopes then carry slopes of their own, which are 
 and so on. At a kink the slopes are enclosed, but may jump, so that theirs are given up.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from theorykit.certify import _elementwise as on_balls
 from theorykit.certify._choice import absolute, larger, smaller
 from theorykit.certify._machine import Field, Machine
 from theorykit.certify._numbers import constant, equal, is_wide, less, spanned
+from theorykit.certify._spans import Span
 
 Slopes = tuple[Any, ...] | None
 """Partial derivatives; () is a constant's, None says that there may be a jump."""
@@ -155,6 +157,11 @@ class Jet:
 
     def __abs__(self) -> "Jet":
         value = ball_of(self)
+        if isinstance(value, Span):
+            if value.above(0):
+                return self
+            slopes = _united(self.slopes, (-self).slopes, _between(value, -value))
+            return Jet(abs(value), slopes)
         if value >= 0:
             return self  # which keeps what is remembered of it
         return -self if value <= 0 else self._chain(_absolute, lambda x: x.sgn())
@@ -171,13 +178,17 @@ class Jet:
     def max(self, other: "Jet") -> "Jet":
         """Return the larger: continuous, so its slopes lie among those of the two."""
         a, b = _alike(self.value, other.value)
-        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
-        return Jet(larger(_plain, a, b), slopes)
+        value = a.max(b) if isinstance(a, Span) else larger(_plain, a, b)
+        if value is a or value is b:
+            return self if value is a else other
+        return Jet(value, _united(self.slopes, other.slopes, _between(a, b)))
 
     def min(self, other: "Jet") -> "Jet":
         a, b = _alike(self.value, other.value)
-        slopes = _united(self.slopes, other.slopes, nested=isinstance(a, Jet))
-        return Jet(smaller(_plain, a, b), slopes)
+        value = a.min(b) if isinstance(a, Span) else smaller(_plain, a, b)
+        if value is a or value is b:
+            return self if value is a else other
+        return Jet(value, _united(other.slopes, self.slopes, _between(a, b)))
 
     def union(self, other: "Jet") -> "Jet":
         """Cover two branches; between them the function may jump."""
@@ -190,7 +201,7 @@ class Jet:
 
 def lifted(x: Any) -> Jet:
     """Return a jet as it is, and another number as a constant."""
-    return x if isinstance(x, Jet) else Jet(arb(x))
+    return x if isinstance(x, Jet) else Jet(x if isinstance(x, Span) else arb(x))
 
 
 def ball_of(x: Any) -> arb:
@@ -201,8 +212,10 @@ def ball_of(x: Any) -> arb:
 
 
 def _alike(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two numbers, both jets if one is."""
-    return (lifted(a), lifted(b)) if isinstance(a, Jet) or isinstance(b, Jet) else (a, b)
+    """Return two numbers of one kind: both jets if one is, or both spans."""
+    if isinstance(a, Jet) or isinstance(b, Jet):
+        return lifted(a), lifted(b)
+    return (Span.of(a), Span.of(b)) if isinstance(a, Span) or isinstance(b, Span) else (a, b)
 
 
 def _bell(x: arb) -> arb:
@@ -235,15 +248,24 @@ def scaled(a: Slopes, factor: arb) -> Slopes:
     return a if not a else tuple(x * factor for x in a)
 
 
-def _united(a: Slopes, b: Slopes, nested: bool) -> Slopes:
-    """Return slopes between two; if they have slopes of their own, they may jump."""
+def _between(a: Any, b: Any) -> Callable[[Any, Any], Any]:
+    """Return what a slope is where a is larger, and where b is, and either where that is open.
+
+    A slope that has slopes of its own may jump.
+    """
+    if isinstance(a, Span):
+        return lambda x, y: a.of_larger(b, x, y)
+    return (lambda x, y: lifted(x).union(lifted(y))) if isinstance(a, Jet) else _spanned
+
+
+def _united(a: Slopes, b: Slopes, between: Callable[[Any, Any], Any]) -> Slopes:
+    """Return slopes between two."""
     if a is None or b is None:
         return None
     if not a and not b:
         return ()
     a = a or (arb(0),) * len(b or ())
     b = b or (arb(0),) * len(a)
-    between = (lambda x, y: lifted(x).union(lifted(y))) if nested else _spanned
     return tuple(x if x is y else between(x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -278,6 +300,25 @@ JETS = Field(
     less=lambda a, b: less(ball_of(a), ball_of(b)),
     equal=lambda a, b: equal(ball_of(a), ball_of(b)),
     wide=lambda x: is_wide(ball_of(x)),
+)
+
+SPANS = Field(
+    constant=lambda value: value if isinstance(value, Span) else Span.of(constant(value)),
+    less=less,
+    equal=equal,
+    wide=lambda x: True,
+    many=True,
+)
+"""Many pieces at once."""
+
+POINTS = dataclasses.replace(SPANS, wide=None)
+"""Many points at once, at which nothing is gained by knowing what numbers were made of."""
+
+JETS_OF_SPANS = dataclasses.replace(
+    JETS,
+    constant=lambda value: value if isinstance(value, Jet) else Jet(SPANS.constant(value)),
+    wide=lambda x: True,
+    many=True,
 )
 
 _plain = Machine(field=JETS)

@@ -16,7 +16,7 @@ from theorykit.certify._elementwise import each, exact
 from theorykit.certify._fused import MOST_TERMS, made_of, others_of, remember, remembering
 from theorykit.certify._jets import ball_of
 from theorykit.certify._machine import RULES, Machine
-from theorykit.certify._numbers import ends, spanned
+from theorykit.certify._numbers import by_sign, ends, spanned
 
 Moment = tuple[Sequence[Any], bool, arb]
 """Numbers, whether their mean is taken away, and what is added to the mean of their squares."""
@@ -66,7 +66,7 @@ def _ratio(x: arb, others: Sequence[arb], centred: bool, added: arb) -> arb:
         return t / ((t * t + r) / n + added).sqrt()
 
     low, high = ends(first)
-    return spanned(of(low, most if low > 0 else least), of(high, least if high > 0 else most))
+    return spanned(of(low, by_sign(low, most, least)), of(high, by_sign(high, least, most)))
 
 
 def _away(x: arb, others: Sequence[arb]) -> arb:

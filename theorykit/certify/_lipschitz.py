@@ -26,7 +26,8 @@ from theorykit.certify._normal import _eigenvalues, _singular_values
 from theorykit.certify._norms import DUAL, Norm, as_norms, norm_of
 from theorykit.certify._numbers import ball, float_below, objects, precision
 from theorykit.certify._order import below
-from theorykit.certify._prove import BUDGET, Proof, check_budget, undecided
+from theorykit.certify._proof import Proof, undecided
+from theorykit.certify._prove import BUDGET, check_budget
 from theorykit.certify._quotients import Quotient, constant, total
 from theorykit.certify._ring import Ring, Split, Work, rational
 from theorykit.certify._sides import as_row

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from theorykit.certify import _numbers
+from theorykit.certify._spans import Mixed
 
 
 class NotCertifiable(ValueError):
@@ -62,6 +63,8 @@ class Field:
     """The square root of what is certainly positive."""
     wide: Callable[[Any], bool] | None = None
     """Whether a number is a wide ball; None if the numbers are not balls."""
+    many: bool = False
+    """Whether a number is a vector, so that a maximum is taken piece by piece."""
 
 
 REALS = Field(_numbers.constant, _numbers.less, _numbers.equal, wide=_numbers.is_wide)
@@ -172,6 +175,8 @@ class Machine:
                 raise NoRule(_missing(name))
             else:
                 outputs = found(self, eqn, *inputs)
+        except Mixed:  # an answer for all pieces is wanted, see _many
+            raise
         except NotCertifiable as error:
             return [Unknown(error)] * len(eqn.outvars)
         except Exception as error:  # whatever a rule, flint or JAX says of these numbers

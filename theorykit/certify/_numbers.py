@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb, ctx, fmpq, fmpz
 
+from theorykit.certify._spans import Span
 from theorykit.common.arguments import instance, shown
 
 LEAST_BITS, MOST_BITS = 16, 1 << 20
@@ -133,6 +134,8 @@ def spanned(low: arb, high: arb) -> arb:
     fall below zero, or else the end that is the shorter number, such as a bound of 1.
     """
     low, high = low.lower(), high.upper()
+    if isinstance(low, Span) or isinstance(high, Span):
+        return Span(Span.of(low).lo, Span.of(high).hi)
     if not (low.is_finite() and high > low and high.is_finite()):
         return low.union(high)
     if low == 0:
@@ -155,6 +158,13 @@ def is_wide(x: Any) -> bool:
     return isinstance(x, arb) and not x.is_exact() and x.rel_accuracy_bits() < 16
 
 
+def by_sign(x: Any, above: Any, below: Any) -> Any:
+    """Return one number where x is certainly positive, else another."""
+    if isinstance(x, Span):
+        return x.where_positive(above, below)
+    return above if x > 0 else below
+
+
 def ends(x: arb) -> tuple[arb, arb]:
     """Return the ends of a ball, exact numbers rounded outward."""
     return x.lower(), x.upper()
@@ -174,7 +184,7 @@ def monotone(f: Callable[[arb], arb], x: arb) -> arb:
 def less(a: Any, b: Any) -> bool | None:
     """Return whether a < b, or None where the balls do not decide it."""
     if a is b:
-        return False if a == a or a.is_finite() else None  # one ball is one number, or NaN
+        return False if a.is_finite() or a == a else None  # one ball is one number, or NaN
     a, b = _real(a), _real(b)
     if a < b:
         return True
@@ -184,7 +194,7 @@ def less(a: Any, b: Any) -> bool | None:
 def equal(a: Any, b: Any) -> bool | None:
     """Return whether a = b, or None where the balls do not decide it."""
     if a is b:
-        return True if a == a or a.is_finite() else None
+        return True if a.is_finite() or a == a else None
     if isinstance(a, acb) or isinstance(b, acb):
         a, b = acb(a), acb(b)
         both = equal(a.real, b.real), equal(a.imag, b.imag)

@@ -2,82 +2,28 @@
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import jax
 import numpy as np
 from flint import arb
+from jaxtyping import Bool
 
-from theorykit.certify._box import Box, Piece, fraction_of, leaves_of, named_ends, read
+from theorykit.certify._box import Piece, fraction_of, leaves_of, read
 from theorykit.certify._enclose import Balls, Program
 from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
+from theorykit.certify._many import FEWEST, Many, Rows
 from theorykit.certify._numbers import float_below, precision
+from theorykit.certify._proof import Proof, undecided
 from theorykit.certify._sides import SIDES, rows_of
 from theorykit.certify._touch import Touches
-from theorykit.common import picture
 from theorykit.common.arguments import function, shown
 
 BUDGET = 2000
 """The number of pieces that are examined by default."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Proof:
-    """What branch and bound found.
-
-    **Fields:** `status`, "proved", "refuted" or "undecided"; `boxes`, the pieces looked at;
-    `slack`, a proven lower bound of rhs - lhs on the box, if proved; `point` of a refutation, exact
-    floats (fractions where they are not floats) by name, with `lhs` and `rhs` enclosed there;
-    `left`, the pieces that are undecided (a thousand of them at most), `within`, the smallest box
-    that has them all, and `share`, how much of the box's volume they hold; `why`, the last thing
-    that could not be certified, if any; `touching`, where both sides were found to be equal, as in
-    "y = x".
-    """
-
-    status: str
-    boxes: int
-    bits: int
-    slack: float | None = None
-    point: dict[str, Any] | None = None
-    lhs: Balls | None = None
-    rhs: Balls | None = None
-    left: tuple[Box, ...] = ()
-    share: float = 0.0
-    why: str = ""
-    within: Box | None = None
-    touching: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.status == "proved"
-
-    def __str__(self) -> str:
-        if self.status == "proved":
-            equal = f", equal at {'; '.join(self.touching)}" if self.touching else ""
-            pieces = f"{self.boxes} pieces at {self.bits} bits"
-            return f"proved on {pieces}; rhs - lhs >= {self.slack:.3g}{equal}"
-        if self.status == "refuted":
-            return f"refuted at {self.point}: lhs = {self.lhs}, rhs = {self.rhs}"
-        why = f"; {self.why}" if self.why else ""
-        part = "all" if self.share == 1 else f"{min(self.share, 0.9999):.4g}"
-        pieces = "1 piece" if self.boxes == 1 else f"{self.boxes} pieces"
-        where = f", within {_shown(self.within)}" if self.within and self.share < 1 else ""
-        return f"undecided on {part} of the box after {pieces}{where}{why}"
-
-    _repr_html_ = picture.html
-
-
-@picture.pieces.register
-def _(proof: Proof) -> list[Any]:
-    if proof.point is None:
-        return [picture.Words(f"{proof}.".capitalize())]
-    rows = [{"at": name, "value": str(value)} for name, value in proof.point.items()]
-    sides = (("lhs in", proof.lhs), ("rhs in", proof.rhs))
-    rows += [{"at": name, "value": str(side)} for name, side in sides if side is not None]
-    pieces = "1 piece" if proof.boxes == 1 else f"{proof.boxes} pieces"
-    return [picture.Words(f"Refuted after {pieces}, at {proof.bits} bits."), picture.Rows(rows)]
 
 
 def prove(
@@ -132,60 +78,117 @@ class _Search:
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
         self.sides = Program.trace(lambda *xs: rows_of(named(*xs)), like)
-        self.why = ""
+        self.why, self.stopped = "", False
         self.next_look = 2
         self.middle: tuple[Any, int, Any] = (None, 0, None)
 
     def run(self, whole: Piece, budget: int, bits: int, progress: Callable[[float], None]) -> Proof:
-        """Look at pieces, the largest first."""
-        pieces = deque([whole])
-        done, slack, looked = Fraction(0), arb.pos_inf(), 0
-        touches = Touches(self.sides, self.shapes, whole)
-        while pieces and looked < budget:
-            piece = pieces.popleft()
-            looked += 1
-            bound, slopes = self.over(piece)
-            left = [k for k, b in enumerate(bound) if not b.lower() >= 0]  # a NaN is not
-            found = self.at_middle(piece) if left else None
+        """Look at pieces, the largest first: many at once in floats, few or hard ones in balls."""
+        self.pieces, self.looked, self.done, self.slack = deque([whole]), 0, 0.0, arb.pos_inf()
+        self.touches = Touches(self.sides, self.shapes, whole)
+        self.many: Many | None = Many(self.sides, self.shapes, whole)
+        while self.pieces and self.looked < budget:
+            if self.many and len(self.pieces) >= FEWEST:
+                found = self.sweep(self.many, budget, progress)
+            else:
+                found = self.look(self.pieces.popleft(), bits)
+                progress(self.done)
             if found is not None:
-                return Proof("refuted", looked, bits, **found)
-            smaller = self.divided(piece, slopes) if left else []
-            if not left or self.touched(touches, piece, left, looked, last=not smaller):
-                least = [arb(0) if k in left else b.lower() for k, b in enumerate(bound)]
-                slack = min([slack, *least])
-                done += piece.share
-                progress(float(done))
-                continue
-            if not smaller:  # a point
-                told = self.sharper(piece, bits)
-                if isinstance(told, Proof):
-                    return dataclasses.replace(told, boxes=looked)
-                if told is None:
-                    pieces.append(piece)
-                    self.why = self.why or POINT
-                    break
-                slack, done = min(slack, told), done + piece.share
-                progress(float(done))
-                continue
-            pieces.extend(smaller)
-        if not pieces:
-            equal = touches.said()
-            return Proof("proved", looked, bits, slack=float_below(slack), touching=equal)
-        rest = undecided(self.shapes, pieces, looked, bits, self.why)
-        return dataclasses.replace(rest, touching=touches.said())
+                return dataclasses.replace(found, boxes=self.looked, bits=found.bits or bits)
+            if self.stopped:
+                break
+        equal = self.touches.said()
+        if not self.pieces:
+            return Proof("proved", self.looked, bits, slack=float_below(self.slack), touching=equal)
+        rest = undecided(self.shapes, self.pieces, self.looked, bits, self.why)
+        return dataclasses.replace(rest, touching=equal)
 
-    def touched(
-        self, touches: Touches, piece: Piece, entries: list[int], looked: int, last: bool
-    ) -> bool:
+    def look(self, piece: Piece, bits: int) -> Proof | None:
+        """Look at one piece; return a refutation, if it is one."""
+        self.looked += 1
+        bound, slopes = self.over(piece)
+        left = [k for k, b in enumerate(bound) if not b.lower() >= 0]  # a NaN is not
+        found = self.at_middle(piece) if left else None
+        if found is not None:
+            return Proof("refuted", 0, 0, **found)
+        smaller = self.divided(piece, slopes) if left else []
+        if not left or self.touched(piece, left, last=not smaller):
+            least = [arb(0) if k in left else b.lower() for k, b in enumerate(bound)]
+            self.finish(piece, min(least))
+        elif smaller:
+            self.pieces.extend(smaller)
+        else:  # a point
+            told = self.sharper(piece, bits)
+            if isinstance(told, Proof):
+                return told
+            if told is None:
+                self.pieces.append(piece)
+                self.why, self.stopped = self.why or POINT, True
+            else:
+                self.finish(piece, told)
+        return None
+
+    def finish(self, piece: Piece, slack: arb) -> None:
+        """Note that a piece is proved."""
+        self.slack = min(self.slack, slack)
+        self.done += float(piece.share)
+
+    def sweep(self, many: Many, budget: int, progress: Callable[[float], None]) -> Proof | None:
+        """Look at many pieces at once, until few are left; return a refutation, if one is found.
+
+        Pieces that floats do not decide are left to balls.
+        """
+        front = many.rows(self.pieces)
+        self.pieces.clear()
+        while len(front) >= FEWEST and self.looked < budget:
+            count = min(many.most, budget - self.looked)
+            rows, rest = front[:count], front[count:]
+            try:
+                seen = many.over(rows)
+            except NotCertifiable:
+                self.many = None
+                break
+            self.looked += len(rows)
+            open_ = ~(seen.least >= 0)
+            for piece in many.pieces(rows[seen.negative.any(1)]):
+                found = self.at_middle(piece)
+                if found is not None:
+                    return Proof("refuted", 0, 0, **found)
+            least = np.where(open_, 0.0, seen.least)
+            self.touched_among(many, rows, open_)
+            left = open_.any(1)
+            if not left.all():
+                self.slack = min(self.slack, arb(float(least[~left].min())))
+            self.done += rows[~left].share
+            smaller, stuck = many.divided(rows, seen, left)
+            self.pieces.extend(many.pieces(stuck))
+            front = rest.followed_by(smaller)
+            progress(self.done)
+        self.pieces.extend(many.pieces(front))
+        return None
+
+    def touched_among(
+        self, many: Many, rows: Rows, open_: Bool[np.ndarray, "rows entries"]
+    ) -> None:
+        """Close the entries of rows that are proved by an equality near them."""
+        for k in np.flatnonzero(open_.any(1)):
+            if not self.touches.found and self.looked < self.next_look:
+                return
+            (piece,) = many.pieces(rows[[k]])
+            if self.touched(piece, np.flatnonzero(open_[k]).tolist(), last=False):
+                open_[k] = False
+
+    def touched(self, piece: Piece, entries: list[int], last: bool) -> bool:
         """Whether these entries are proved by an equality near a piece.
 
         Equalities are looked for now and then, and at a piece that is the last word on its points.
         """
+        touches = self.touches
         if touches.prove(piece, entries):
             return True
-        if not last and looked < self.next_look:
+        if not last and self.looked < self.next_look:
             return False
-        self.next_look = max(self.next_look, looked + 1 + looked // 2)
+        self.next_look = max(self.next_look, 2 * self.looked + 1)
         return touches.look(piece, entries[:MOST_ENTRIES]) and touches.prove(piece, entries)
 
     def over(self, piece: Piece) -> tuple[list[arb], list[tuple[arb, ...] | None]]:
@@ -312,28 +315,6 @@ class _Search:
         return dict(zip(self.shapes, self.leaves(numbers), strict=True))
 
 
-def undecided(
-    shapes: Mapping[str, tuple[int, ...]],
-    pieces: Sequence[Piece],
-    looked: int,
-    bits: int,
-    why: str,
-) -> Proof:
-    """Return what is known where these pieces are left."""
-    share = sum((p.share for p in pieces), Fraction(0))
-    low = tuple(min(ends) for ends in zip(*(p.low for p in pieces), strict=True))
-    high = tuple(max(ends) for ends in zip(*(p.high for p in pieces), strict=True))
-    return Proof(
-        "undecided",
-        looked,
-        bits,
-        left=tuple(named_ends(shapes, p) for p in list(pieces)[:MOST_LEFT]),
-        share=float(share),
-        why=why,
-        within=named_ends(shapes, Piece(low, high, share)),
-    )
-
-
 SHARPER = (4, 16)
 """How many times as many bits are taken at a point that does not decide."""
 
@@ -341,30 +322,6 @@ POINT = "both sides may be equal at a point that is left: no more bits tell them
 
 MOST_ENTRIES = 4
 """Entries of a piece whose equalities are looked for at a time."""
-
-MOST_LEFT = 1000
-"""Undecided pieces that are returned."""
-
-MOST_SHOWN = 6
-"""Numbers of a box that is shown; a larger one is not."""
-
-
-def _shown(box: Box) -> str:
-    if sum(np.size(low) for low, _ in box.values()) > MOST_SHOWN:
-        return "a smaller box"
-    said = []
-    for name, (low, high) in box.items():
-        pairs = zip(np.ravel(low), np.ravel(high), strict=True)
-        said.append(f"{name} in " + " x ".join(map(_interval, *zip(*pairs, strict=True))))
-    return ", ".join(said)
-
-
-def _interval(low: float, high: float) -> str:
-    """Return an interval with as many digits as its ends need to be told apart."""
-    short = f"{low:.4g}", f"{high:.4g}"
-    return "[{}, {}]".format(
-        *(short if len(set(short)) > 1 else (repr(float(low)), repr(float(high))))
-    )
 
 
 def _exactly(array: np.ndarray) -> Any:

@@ -58,9 +58,10 @@ class Flat:
     slopes: tuple[tuple[Fraction, ...], ...]
 
     def is_in(self, piece: Piece) -> bool:
-        """Whether a piece moves in its variables, and is where the others are."""
-        still = tuple((i, fraction_of(a)) for i, a in enumerate(piece.low) if a is piece.high[i])
-        return still == self.pinned
+        """Whether a piece is where its pinned variables are; others may stand still, too."""
+        ends = zip(piece.low, piece.high, strict=True)
+        still = {(i, fraction_of(a)) for i, (a, b) in enumerate(ends) if a is b}
+        return still.issuperset(self.pinned)
 
     def images(self, values: Any, one: Any, number: Any = lambda c: c) -> list[Any]:
         """Return the tied variables, from values at the places of the free ones, and from a 1."""
