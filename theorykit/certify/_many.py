@@ -109,18 +109,19 @@ class Many:
 
     def pieces(self, rows: Rows) -> list[Piece]:
         """Return rows as pieces, with the ends of the box as they were given."""
-        made = []
+        made, first, last = [], self.first.tolist(), self.last.tolist()
+
+        def exact(i: int, end: float) -> arb:
+            if end in first[i]:
+                return self.whole.low[i]
+            return self.whole.high[i] if end in last[i] else arb(end)
+
         for low, high, still, depth in zip(*map(np.ndarray.tolist, _arrays(rows)), strict=True):
-            start = [self._end(i, a) for i, a in enumerate(low)]
-            end = [self._end(i, b) for i, b in enumerate(high)]
+            start = [exact(i, a) for i, a in enumerate(low)]
+            end = [exact(i, b) for i, b in enumerate(high)]
             end = [a if same else b for a, b, same in zip(start, end, still, strict=True)]
             made.append(Piece(tuple(start), tuple(end), Fraction(1, 1 << depth)))
         return made
-
-    def _end(self, i: int, end: float) -> arb:
-        if end in self.first[i]:
-            return self.whole.low[i]
-        return self.whole.high[i] if end in self.last[i] else arb(end)
 
     # Enclosures ---------------------------------------------------------------------------
 

@@ -84,23 +84,25 @@ class _Search:
 
     def run(self, whole: Piece, budget: int, bits: int, progress: Callable[[float], None]) -> Proof:
         """Look at pieces, the largest first: many at once in floats, few or hard ones in balls."""
-        self.pieces, self.looked, self.done, self.slack = deque([whole]), 0, 0.0, arb.pos_inf()
+        self.pieces, self.hard = deque([whole]), deque[Piece]()
+        self.looked, self.done, self.slack = 0, 0.0, arb.pos_inf()
         self.touches = Touches(self.sides, self.shapes, whole)
         self.many: Many | None = Many(self.sides, self.shapes, whole)
-        while self.pieces and self.looked < budget:
-            if self.many and len(self.pieces) >= FEWEST:
+        while (self.pieces or self.hard) and self.looked < budget:
+            if self.many and len(self.pieces) >= FEWEST and not self.hard:
                 found = self.sweep(self.many, budget, progress)
             else:
-                found = self.look(self.pieces.popleft(), bits)
+                found = self.look((self.hard or self.pieces).popleft(), bits)
                 progress(self.done)
             if found is not None:
                 return dataclasses.replace(found, boxes=self.looked, bits=found.bits or bits)
             if self.stopped:
                 break
         equal = self.touches.said()
-        if not self.pieces:
+        left = [*self.hard, *self.pieces]
+        if not left:
             return Proof("proved", self.looked, bits, slack=float_below(self.slack), touching=equal)
-        rest = undecided(self.shapes, self.pieces, self.looked, bits, self.why)
+        rest = undecided(self.shapes, left, self.looked, bits, self.why)
         return dataclasses.replace(rest, touching=equal)
 
     def look(self, piece: Piece, bits: int) -> Proof | None:
@@ -161,7 +163,7 @@ class _Search:
                 self.slack = min(self.slack, arb(float(least[~left].min())))
             self.done += rows[~left].share
             smaller, stuck = many.divided(rows, seen, left)
-            self.pieces.extend(many.pieces(stuck))
+            self.hard.extend(many.pieces(stuck))
             front = rest.followed_by(smaller)
             progress(self.done)
         self.pieces.extend(many.pieces(front))
@@ -251,18 +253,24 @@ class _Search:
         return values
 
     def at_middle(self, piece: Piece, bits: int = 0) -> dict[str, Any] | None:
-        """Return the middle if it certainly violates the inequality."""
+        """Return the middle if it certainly violates the inequality.
+
+        It may lie beside a box whose ends are no floats, by less than their precision, and is then
+        moved into it.
+        """
         middle = piece.middle()
-        if not all(a <= m <= b for m, (a, b) in zip(middle, self.inner, strict=True)):
-            return None  # beside the box by less than its precision
+        inside = [m.max(a).min(b) for m, (a, b) in zip(middle, self.inner, strict=True)]
         try:
-            left, right = self.sides_at(piece, bits)
+            if inside == middle:
+                left, right = self.sides_at(piece, bits)
+            else:
+                left, right = self.sides.run(Machine(), self.leaves(inside))
         except NotCertifiable as error:
             self.why = str(error)
             return None
         if not any(l > r for l, r in zip(left.flat, right.flat, strict=True)):
             return None
-        point = {k: _exactly(v) for k, v in self.named(middle).items()}
+        point = {k: _exactly(v) for k, v in self.named(inside).items()}
         return {"point": point, "lhs": Balls(left), "rhs": Balls(right)}
 
     def sharper(self, piece: Piece, bits: int) -> Proof | arb | None:
