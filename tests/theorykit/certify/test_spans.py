@@ -169,3 +169,15 @@ def test_intervals_that_do_not_cross_zero_keep_their_sign():
     assert ((positive * positive).lo >= 0).all()
     assert ((positive / (positive + 1)).lo >= 0).all()
     assert ((x**2).lo >= 0).all()
+
+
+@pytest.mark.parametrize("wrong", [1e-12, 1e-6, 1e-2])
+def test_the_logarithm_does_not_depend_on_an_approximation(wrong, monkeypatch):
+    near = np.log
+    monkeypatch.setattr(np, "log", lambda x: near(x) + wrong)
+    with precision(128):
+        x, points = spans(7)
+        x, points = abs(x) + 1, [abs(p) + 1 for p in points]
+        found = x.log()
+        assert outside(found, [p.log() for p in points]) == []
+        assert (found.lo <= found.hi).all()
