@@ -21,7 +21,7 @@ import numpy as np
 from _timing import alternate, report, spread
 from mpmath import iv
 
-from theorykit.certify import Machine, Program, ball, enclose, objects, precision, prove
+from theorykit.certify import BUDGET, Machine, Program, ball, enclose, objects, precision, prove
 
 
 def first(x):
@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tokens", type=int, nargs="+", default=[8, 16])
     parser.add_argument("--bits", type=int, default=128)
-    parser.add_argument("--budget", type=int, default=1000, help="pieces of a box")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="pieces of a box")
     parser.add_argument("--rounds", type=int, default=5)
     at = parser.parse_args()
     results = {str(t): measure(t, at.bits, at.rounds) for t in at.tokens}

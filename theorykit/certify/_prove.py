@@ -22,7 +22,7 @@ from theorykit.certify._sides import SIDES, rows_of
 from theorykit.certify._touch import Touches
 from theorykit.common.arguments import function, shown
 
-BUDGET = 2000
+BUDGET = 10_000
 """The number of pieces that are examined by default."""
 
 

@@ -188,7 +188,7 @@ class Span:
         """Return a function that rises, from balls at the ends."""
         low = _at_points(f, self.lo)
         high = low if self.hi is self.lo else _at_points(f, self.hi)
-        return Span(low[0], high[1])
+        return Span(low[0], high[1]).unknown_where(np.isnan(low[0]) | np.isnan(high[1]))
 
     def _by_balls(self, f: Callable[[arb], arb]) -> "Span":
         """Return any function, from balls that hold the intervals."""

@@ -26,6 +26,10 @@ OF_ONE = {
     "asinh": lambda x: x.asinh(),
     "asin": lambda x: x.tanh().asin(),
     "acos": lambda x: x.tanh().acos(),
+    "asin where it may end": lambda x: x.asin(),
+    "acos where it may end": lambda x: x.acos(),
+    "sign of what may end": lambda x: x.acos().sgn(),
+    "half a power where it may end": lambda x: x ** (arb(3) / 2),
     "erf": lambda x: x.erf(),
     "erfc": lambda x: x.erfc(),
     "sqrt": lambda x: (x**2 + 1).sqrt(),
@@ -76,7 +80,7 @@ def outside(found, values):
     for k, v in enumerate(values):
         low, high = float(found.lo[k]), float(found.hi[k])
         if v.is_nan():
-            inside = low != low
+            inside = low != low and high != high
         else:
             above = low != low or low == -np.inf or arb(low) <= v.upper()
             below = high != high or high == np.inf or v.lower() <= arb(high)
