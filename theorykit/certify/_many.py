@@ -81,7 +81,10 @@ class Seen:
 
 
 class Many:
-    """One statement and its box."""
+    """One statement and its box.
+
+    **Fields:** `most`, how many pieces fit into memory together.
+    """
 
     def __init__(self, sides: Program, shapes: Mapping[str, tuple[int, ...]], whole: Piece):
         self.sides, self.shapes, self.whole = sides, shapes, whole
@@ -96,10 +99,8 @@ class Many:
     def rows(self, pieces: Iterable[Piece]) -> Rows:
         """Return pieces as arrays."""
         pieces, n = list(pieces), len(self.whole.low)
-        made = Rows(
-            *(np.empty((len(pieces), n), kind) for kind in (float, float, bool)),
-            np.empty(len(pieces), int),
-        )
+        low, high = np.empty((2, len(pieces), n))
+        made = Rows(low, high, np.empty((len(pieces), n), bool), np.empty(len(pieces), int))
         for k, p in enumerate(pieces):
             made.low[k] = list(map(float_below, p.low))
             made.high[k] = list(map(float_above, p.high))

@@ -87,7 +87,8 @@ class _Search:
         self.pieces, self.hard = deque([whole]), deque[Piece]()
         self.looked, self.done, self.slack = 0, 0.0, arb.pos_inf()
         self.touches = Touches(self.sides, self.shapes, whole)
-        self.many: Many | None = Many(self.sides, self.shapes, whole)
+        many = Many(self.sides, self.shapes, whole)
+        self.many = many if many.most >= FEWEST else None
         while (self.pieces or self.hard) and self.looked < budget:
             if self.many and len(self.pieces) >= FEWEST and not self.hard:
                 found = self.sweep(self.many, budget, progress)
@@ -158,7 +159,7 @@ class _Search:
                     return Proof("refuted", 0, 0, **found)
             least = np.where(open_, 0.0, seen.least)
             self.touched_among(many, rows, open_)
-            left = open_.any(1)
+            left = np.asarray(open_.any(1))
             if not left.all():
                 self.slack = min(self.slack, arb(float(least[~left].min())))
             self.done += rows[~left].share
