@@ -20,6 +20,7 @@ from theorykit.certify._order import ordered
 from theorykit.certify._proof import Proof
 from theorykit.certify._prove import BUDGET, prove
 from theorykit.certify._ring import MOST_WORK, Work
+from theorykit.certify._symmetry import Symmetry, permutation, scale, shift
 from theorykit.certify._wick import MOST_VALUES, wick
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "NotCertifiable",
     "Program",
     "Proof",
+    "Symmetry",
     "Work",
     "as_bits",
     "as_norms",
@@ -52,9 +54,12 @@ __all__ = [
     "number_array",
     "objects",
     "ordered",
+    "permutation",
     "precision",
     "prove",
     "prove_lipschitz",
+    "scale",
+    "shift",
     "shown",
     "wick",
 ]

@@ -75,6 +75,10 @@ def largest(numbers: Sequence[Any]) -> Any:
         return larger(largest(finite), rest) if finite else rest
     ring = numbers[0].ring
     distinct = list({q.code: q.cancelled() for q in finite}.values())
+    common = _common_factor(ring, [q.num for q in distinct])
+    if not common.is_constant():  # max(c x, c y) = c max(x, y) for c >= 0
+        rest = [Quotient(ring, q.num // common, q.den) for q in distinct]
+        return largest(rest) * Quotient(ring, common)
     few = len(distinct) <= FEW
     above = lambda a, b: certain(ring, (a - b).num, quickly=not few)
     kept: list[Quotient] = []
@@ -93,6 +97,15 @@ def largest(numbers: Sequence[Any]) -> Any:
     made = letter(ring, "max", kept, max(signs))
     for q in kept:
         ring.fact((made - q).num)
+    return made
+
+
+def _common_factor(ring: Ring, numerators: Sequence[Any]) -> Any:
+    """Return what all of them are a multiple of and is not negative; 1 if there is nothing."""
+    common = functools.reduce(lambda p, q: p.gcd(q), numerators)
+    made = ring.constant(1)
+    for p, e in factored(ring, common)[1] if len(numerators) > 1 else []:
+        made *= (signed(ring, p) * p) ** e if signed(ring, p) else 1
     return made
 
 

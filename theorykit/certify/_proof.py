@@ -68,6 +68,25 @@ def _(proof: Proof) -> list[Any]:
     return [picture.Words(f"Refuted after {pieces}, at {proof.bits} bits."), picture.Rows(rows)]
 
 
+def together(parts: Sequence[Proof]) -> Proof:
+    """Return what is known if a statement is one of several, each on a box of its own."""
+    looked, bits = sum(p.boxes for p in parts), parts[0].bits
+    touching = tuple(dict.fromkeys(t for p in parts for t in p.touching))
+    if all(parts):
+        slack = min(p.slack for p in parts if p.slack is not None)
+        return Proof("proved", looked, bits, slack=slack, touching=touching)
+    rest = [p for p in parts if not p]
+    return Proof(
+        "undecided",
+        looked,
+        bits,
+        left=tuple(box for p in rest for box in p.left)[:MOST_LEFT],
+        share=sum(p.share for p in rest) / len(parts),
+        why=next((p.why for p in rest if p.why), ""),
+        touching=touching,
+    )
+
+
 def undecided(
     shapes: Mapping[str, tuple[int, ...]],
     pieces: Sequence[Piece],

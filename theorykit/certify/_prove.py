@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,8 +17,9 @@ from theorykit.certify._jets import JETS, Jet
 from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._many import FEWEST, Many, Rows
 from theorykit.certify._numbers import float_below, precision
-from theorykit.certify._proof import Proof, undecided
+from theorykit.certify._proof import Proof, together, undecided
 from theorykit.certify._sides import SIDES, rows_of
+from theorykit.certify._symmetry import Symmetries, Symmetry
 from theorykit.certify._touch import Touches
 from theorykit.common.arguments import function, shown
 
@@ -32,6 +33,7 @@ def prove(
     budget: int = BUDGET,
     *,
     bits: int = 64,
+    symmetries: Sequence[Symmetry] = (),
     progress: Callable[[float], None] = lambda share: None,
 ) -> Proof:
     """Prove lhs <= rhs, entry by entry, for all points of a box, or find a point where it fails.
@@ -45,18 +47,54 @@ def prove(
 
     **Arguments:** `inequality`: called with the box's variables by name, returns (lhs, rhs):
     numbers, arrays or lists of arrays; `box`: (low, high) for each variable, numbers or arrays of
-    one shape; `budget`: how many pieces to examine.
+    one shape; `budget`: how many pieces to examine; `symmetries`: what leaves the inequality as it
+    is, `shift`, `scale` or `permutation` of some variables. They are proved first, and reduce the
+    points that have to be looked at. A variable that may be scaled is any real number, whatever
+    its ends, which only give its shape.
 
-    **Raises:** `ValueError` for a box that is empty, reversed, or not finite, and for anything but
-    a function and a number of pieces.
+    **Raises:** `ValueError` for a box that is empty, reversed, or not finite, for a symmetry that
+    fails, and for anything but a function and a number of pieces.
     """
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
     check_budget(budget)
     with precision(bits):
+        if symmetries:
+            return _by_symmetry(inequality, box, budget, bits, symmetries, progress)
         whole, inner, shapes = read(box)
         search = _Search(inequality, shapes, inner)
         return search.run(whole, budget, bits, progress)
+
+
+def _by_symmetry(
+    inequality: Callable[..., tuple[Any, Any]],
+    box: Mapping[str, tuple[Any, Any]],
+    budget: int,
+    bits: int,
+    declared: Sequence[Symmetry],
+    progress: Callable[[float], None],
+) -> Proof:
+    """Prove an inequality at a point of every orbit."""
+    symmetries = Symmetries.of(declared, box)
+    why = symmetries.unproved(inequality)
+    if why:
+        return Proof("undecided", 0, bits, share=1.0, why=why)
+    regions, parts, looked = symmetries.regions(), list[Proof](), 0
+    for k, region in enumerate(regions):
+        whole, inner, shapes = read(region)
+        search = _Search(inequality, shapes, inner, symmetries.order())
+        done = lambda share, k=k: progress((k + share) / len(regions))
+        part = search.run(whole, budget - looked, bits, done)
+        looked += part.boxes
+        if part.point is not None:
+            point = symmetries.moved_back(part.point)
+            found = prove(inequality, {n: (x, x) for n, x in point.items()}, 1, bits=bits)
+            if found.status == "refuted":
+                return dataclasses.replace(found, boxes=looked)
+            why = f"it fails at differences that no point of the box has, {part.point}"
+            part = Proof("undecided", part.boxes, bits, share=1.0, why=why)
+        parts.append(part)
+    return together(parts)
 
 
 def check_budget(budget: Any) -> None:
@@ -73,8 +111,9 @@ class _Search:
         inequality: Callable[..., tuple[Any, Any]],
         shapes: dict[str, tuple],
         inner: list[tuple[arb, arb]],
+        order: Sequence[tuple[int, int]] = (),
     ):
-        self.shapes, self.inner = shapes, inner
+        self.shapes, self.inner, self.order = shapes, inner, order
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
         named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
         self.sides = Program.trace(lambda *xs: rows_of(named(*xs)), like)
@@ -93,7 +132,8 @@ class _Search:
             if self.many and len(self.pieces) >= FEWEST and not self.hard:
                 found = self.sweep(self.many, budget, progress)
             else:
-                found = self.look((self.hard or self.pieces).popleft(), bits)
+                piece = (self.hard or self.pieces).popleft()
+                found = None if self.beside(piece) else self.look(piece, bits)
                 progress(self.done)
             if found is not None:
                 return dataclasses.replace(found, boxes=self.looked, bits=found.bits or bits)
@@ -131,6 +171,12 @@ class _Search:
                 self.finish(piece, told)
         return None
 
+    def beside(self, piece: Piece) -> bool:
+        """Whether no point of a piece is in the order that was asked for; it is then done."""
+        found = any(piece.low[i] > piece.high[j] for i, j in self.order)
+        self.done += found * float(piece.share)
+        return found
+
     def finish(self, piece: Piece, slack: arb) -> None:
         """Note that a piece is proved."""
         self.slack = min(self.slack, slack)
@@ -144,6 +190,10 @@ class _Search:
         front = many.rows(self.pieces)
         self.pieces.clear()
         while len(front) >= FEWEST and self.looked < budget:
+            for i, j in self.order:
+                out = front.low[:, i] > front.high[:, j]
+                self.done += front[out].share
+                front = front[~out]
             count = min(many.most, budget - self.looked)
             rows, rest = front[:count], front[count:]
             try:

@@ -12,6 +12,7 @@ from theorykit.certify import (
     Balls,
     NotCertifiable,
     Proof,
+    Symmetry,
     as_bits,
     ball,
     enclose,
@@ -23,7 +24,7 @@ from theorykit.certify import (
 from theorykit.checks._base import ClaimError, Trial
 from theorykit.checks._compile import unsteady
 from theorykit.checks._inputs import Case, Inputs
-from theorykit.checks._kinds import Domain, Interval
+from theorykit.checks._kinds import Domain, Interval, Reals
 from theorykit.checks._shapes import Sizes
 from theorykit.checks._sides import Sides
 from theorykit.common.arguments import size
@@ -221,10 +222,20 @@ class OnBox:
     where: Mapping[str, Any]
     budget: int = BUDGET
     bits: int = 64
+    symmetries: tuple[Symmetry, ...] = ()
 
     def __post_init__(self) -> None:
         size("budget", self.budget)
         as_bits(self.bits)
+        if not all(isinstance(s, Symmetry) for s in self.symmetries):
+            raise ClaimError(
+                f"symmetries is a list, as in [shift('x'), scale('x')], not {self.symmetries!r}."
+            )
+
+    @property
+    def scaled(self) -> set[str]:
+        """The arguments that may be scaled, so that the proof is for all of their values."""
+        return {name for s in self.symmetries if s.kind == "scale" for name in s.names}
 
     def settings(self, over: Inputs) -> list[dict[str, Any]]:
         """Return the sizes to prove it at."""
@@ -241,6 +252,14 @@ class OnBox:
         box = {}
         for name, domain in over.arguments.items():
             shape = domain.latent_shape(sizes)
+            if name in self.scaled:
+                if type(domain) is not Reals or name in self.where:
+                    raise ClaimError(
+                        f"{name} may be scaled, so it is any real number, and on_box takes no "
+                        f"interval for it; here it is {domain}."
+                    )
+                box[name] = (np.full(shape, -np.inf), np.full(shape, np.inf))
+                continue
             if name in self.where:
                 try:
                     low, high = self.where[name]
@@ -258,6 +277,9 @@ class OnBox:
 
     def check(self, over: Inputs) -> None:
         """Raise a `ClaimError` if the box does not fit the domain, before anything is searched."""
+        for symmetry in self.symmetries:
+            for name in set(symmetry.names) - set(over.arguments):
+                raise ClaimError(f"{symmetry} names {name}, which the domain does not have.")
         for sizes in self.settings(over):
             for name, (low, high) in self.box(over, sizes).items():
                 pairs = list(zip(low.flat, high.flat, strict=True))
@@ -299,6 +321,7 @@ class OnBox:
             self.box(sides.over, sides.sizes),
             self.budget,
             bits=self.bits,
+            symmetries=self.symmetries,
             progress=progress,
         )
 
@@ -306,13 +329,18 @@ class OnBox:
         """Return where the proof holds."""
         parts = []
         for sizes in self.settings(over):
-            ends = [f"{name} in {_product(*box)}" for name, box in self.box(over, sizes).items()]
+            ends = [
+                f"all {name}" if name in self.scaled else f"{name} in {_product(*box)}"
+                for name, box in self.box(over, sizes).items()
+            ]
             parts.append(", ".join([*(f"{k} = {v}" for k, v in sizes.items()), *ends]))
         return "; ".join(parts)
 
 
 def _covered(domain: Domain, low: np.ndarray, high: np.ndarray) -> float | None:
     """Return which share of a domain a box covers, None if that has no volume; 1 is all of it."""
+    if type(domain) is Reals and np.isneginf(low.astype(float)).all():
+        return 1.0
     if not isinstance(domain, Interval):
         return None
     pairs = list(zip(low.flat, high.flat, strict=True))
@@ -367,15 +395,19 @@ def _interval(low: float, high: float) -> str:
     return "[{}, {}]".format(*(short if len(set(short)) > 1 else (repr(low), repr(high))))
 
 
-def on_box(budget: int = BUDGET, bits: int = 64, **where: Any) -> OnBox:
+def on_box(
+    budget: int = BUDGET, bits: int = 64, symmetries: Sequence[Symmetry] = (), **where: Any
+) -> OnBox:
     """Return the proof by branch and bound on a box: `on_box(T=2, S=(-1, 1))`.
 
     **Arguments:** `where`: an interval for each argument (not needed where the domain is one),
     values of the sizes (all if a size is not named); `budget`: the number of pieces to examine at
-    each setting. A domain that is made from a parameter, as `psd` is from a factor, is cut up in
-    the parameter.
+    each setting; `symmetries`: `shift`, `scale` and `permutation` of arguments, which leave the
+    claim as it is, are proved first, and reduce what has to be looked at. An argument that may be
+    scaled needs no interval: it is any real number. A domain that is made from a parameter, as
+    `psd` is from a factor, is cut up in the parameter.
     """
-    return OnBox(where, budget, bits)
+    return OnBox(where, budget, bits, tuple(symmetries))
 
 
 def settings_of(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -443,12 +475,13 @@ def _proved_on_box(
             )
             return dataclasses.replace(outcome, unproved=why)
     scope, share = proof.scope(over)
+    by = "".join(f", {s}" for s in proof.symmetries)
     beyond_it = "; outside it, only searched" if scope is Scope.part else ""
     return dataclasses.replace(
         outcome,
         evidence=Evidence.certified,
         certificate=Certificate(
-            how=f"Proved on a box by branch and bound in ball arithmetic, {pieces} pieces.",
+            how=f"Proved on a box by branch and bound in ball arithmetic, {pieces} pieces{by}.",
             where=proof.text(over),
             bits=proof.bits,
             scope=scope,

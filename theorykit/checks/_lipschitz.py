@@ -101,6 +101,8 @@ class Lipschitz(Check):
         checked_domain(self.over)
         kinds = OnBox | Everywhere | None
         instance("proof", self.proof, kinds, "what on_box(...) or everywhere(...) returns")
+        if isinstance(self.proof, OnBox) and self.proof.symmetries:
+            raise ClaimError("a Lipschitz constant is proved by slopes, without symmetries.")
         try:
             as_norms(self.norms)
         except ValueError as error:

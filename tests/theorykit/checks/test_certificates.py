@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from theorykit import replay
-from theorykit.certify import exact
-from theorykit.checks import everywhere, exhaustive, identity, inequality, on_box
+from theorykit.certify import exact, permutation, scale, shift
+from theorykit.checks import ClaimError, everywhere, exhaustive, identity, inequality, on_box
 from theorykit.checks.domains import choices, inputs, interval, psd, reals, simplex
 from theorykit.claims import claim
 from theorykit.results import Certificate, Evidence, Result, Verdict
@@ -350,3 +350,41 @@ def test_replay_of_a_shipped_witness():
     found = replay("capture.eq11.rkhs_bound", point, bits=64)
     assert (found.lhs.lower[0], found.rhs.upper[0]) == (0.5, 0.25)
     assert "lhs > rhs at 64 bits" in str(found)
+
+
+# Symmetries ---------------------------------------------------------------------------------
+
+
+def deviation(**options):
+    """A standard deviation is at most half the range, which has no polynomial form on all reals."""
+    return inequality(
+        lhs=lambda x: jnp.sqrt(x.var()),
+        rhs=lambda x, c=0.5: c * (x.max() - x.min()),
+        over=inputs(x=reals(5)),
+        **LIGHT,
+        **options,
+    )
+
+
+def test_a_claim_is_proved_for_all_reals_by_its_symmetries(trial):
+    some = [shift("x"), scale("x"), permutation("x")]
+    found = deviation(proof=on_box(symmetries=some)).test(trial)
+    assert (found.verdict, found.evidence) == (Verdict.holds, Evidence.certified)
+    assert found.certificate.where == "all x"
+    assert found.certificate.scope.name == "whole"
+    assert "permutation('x')" in found.certificate.how
+
+
+def test_a_proof_by_symmetry_is_checked_against_the_domain(trial):
+    for domain, some, said in [
+        (interval(0, 1, 2), [scale("x")], "any real number"),
+        (reals(2), [shift("y"), scale("x")], "names y, which the domain does not have"),
+    ]:
+        check = inequality(
+            lhs=lambda x: x.sum(), rhs=lambda x: 9.0 + x.sum() ** 2, over=inputs(x=domain),
+            proof=on_box(symmetries=some), **LIGHT,
+        )  # fmt: skip
+        with pytest.raises(ClaimError, match=said):
+            check.test(trial)
+    with pytest.raises(ClaimError, match="symmetries is a list"):
+        on_box(symmetries=["x"])
