@@ -77,8 +77,8 @@ def largest(numbers: Sequence[Any]) -> Any:
     distinct = list({q.code: q.cancelled() for q in finite}.values())
     common = _common_factor(ring, [q.num for q in distinct])
     if not common.is_constant():  # max(c x, c y) = c max(x, y) for c >= 0
-        rest = [Quotient(ring, q.num // common, q.den) for q in distinct]
-        return largest(rest) * Quotient(ring, common)
+        without = [Quotient(ring, q.num // common, q.den) for q in distinct]
+        return largest(without) * Quotient(ring, common)
     few = len(distinct) <= FEW
     above = lambda a, b: certain(ring, (a - b).num, quickly=not few)
     kept: list[Quotient] = []
