@@ -207,6 +207,8 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["show", "q.oen", "quick.py"], "Did you mean q.one?"),
         (["verify", "q.moveed", "quick.py"], "Did you mean q.moved?"),
         (["experiment", "sharper", "gaps"], "Did you mean sharper gap?"),
+        (["verify", "quik.py"], "there is no claims file quik.py. Did you mean quick.py?"),
+        (["bench", "--folder", "nowhere"], "there is no folder nowhere"),
         (["frobnicate"], "frobnicate"),
         (["report", "no/run"], "there is no run folder no/run"),
         (["report", ".", "--html", "out"], ". is not a run folder: it holds other files"),
@@ -232,6 +234,12 @@ def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments
     assert words in err
     assert err.startswith("theorykit: ")
     assert err.count("\n") == 1
+
+
+def test_without_a_command_there_is_the_help_and_nothing_else(command):
+    code, out, err = command()
+    assert (code, err) == (2, "")
+    assert "coverage" in out
 
 
 def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):

@@ -44,6 +44,11 @@ class Claim:
     mathematics: bool
     build: Callable[[], "Check"]
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        where, said = f" ({self.ref})" if self.ref else "", self.words or self.statement
+        return f"{self.id}{where}{': ' * bool(said)}{said}"
+
     @property
     def place(self) -> str:
         """Where the claim is written, as file:line."""

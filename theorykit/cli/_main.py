@@ -63,7 +63,8 @@ def main() -> None:
         # The command-line parser's own errors, whichever package they come from.
         if not hasattr(error, "format_message"):
             raise
-        message(_usage(error))
+        if error.format_message():  # nothing where the help has just been printed
+            message(_usage(error))
         status = 2
     sys.stdout.flush()
     sys.stderr.flush()
