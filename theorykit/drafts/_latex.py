@@ -113,9 +113,8 @@ class _Reader:
         source = visible(source, self.declared.switches)
         source = re.split(r"\\end\s*\{document\}|\\endinput(?![A-Za-z])", source)[0]
         for name, body in self.declared.macros.items():  # of which none has a line break
-            source = source[:start] + re.sub(
-                rf"\\{name}(?![A-Za-z@])", lambda _, body=body: body, source[start:]
-            )
+            body = body.replace("\\", r"\\")
+            source = source[:start] + re.sub(rf"\\{name}(?![A-Za-z@])", body, source[start:])
         nodes, _, _ = LatexWalker(source, tolerant_parsing=True).get_latex_nodes(pos=start)
         self.go(nodes, source, file)
         self.open.pop()
