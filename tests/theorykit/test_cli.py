@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from theorykit import report
+from theorykit import report, verify
 
 ROOT = Path(__file__).parents[2]
 
@@ -267,6 +267,22 @@ def test_list_and_show(command, quick):
         assert words in out
     quick.write_text(quick.read_text().replace("n < 3", "n < 4"))
     assert "no result for this claim in its present form" in command("show", "q.one", "quick.py")[1]
+
+
+def test_a_kept_result_is_repeated_from_the_folder_that_one_is_in(command, quick, monkeypatch):
+    quick.write_text(
+        "from theorykit import claim\nfrom theorykit.checks import identity\n"
+        "from theorykit.domains import inputs, reals\n"
+        "claim('q.falls', expect='refuted')(lambda: identity(lhs=lambda x: x, rhs=lambda x: 2 * x,"
+        " over=inputs(x=reals()), control=dict(rhs=lambda x: 3 * x)))\n"
+    )
+    below = quick.with_name("below")
+    below.mkdir()
+    monkeypatch.chdir(below)
+    (found,) = verify("../quick.py", run="../run")
+    assert "file='../quick.py'" in found.outcome.certificate.program
+    assert "file='quick.py'" in command("show", "q.falls", "quick.py")[1]
+    assert "file='quick.py'" in command("verify", "quick.py", "--run", "run")[1]
 
 
 RUNS = """

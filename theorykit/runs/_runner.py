@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import contextlib
-import dataclasses
 import datetime
 import os
 import platform
@@ -173,7 +172,7 @@ def run_claims(
     for claim in claims:
         known = folder.result(claim.id, marks[claim.id]) if folder else None
         if known is not None and known.verdict != Verdict.error:  # which may have been chance
-            keep(known)
+            keep(claim.here(known))  # which may be of a run in another folder
         else:
             left[claim.id] = claim
 
@@ -214,5 +213,4 @@ def _result(claim: Claim, event: Any) -> Result:
         return event
     if isinstance(event, Failure):
         return claim.failed(event.why, event.seconds)
-    result = Result.from_json(event)  # of a process that may be in another folder
-    return dataclasses.replace(result, outcome=claim.signed(result.outcome))
+    return claim.here(Result.from_json(event))  # of a process that may be in another folder
