@@ -9,8 +9,9 @@
 #                  is none, and what it says of them: build/proofs
 #   make docs      the site, with notebooks that are run: build/docs/index.html; and its pages as
 #                  plain text: build/docs/text
-#   make browser   open reports in Chromium, which is installed where there is none: sort, filter,
-#                  copy, themes, phone, accessibility; screenshots in build/report
+#   make browser   open reports, and the site if it is built, in Chromium, which is installed where
+#                  there is none: sort, filter, copy, themes, phone, accessibility; screenshots in
+#                  build/report
 #   make latex     set the LaTeX of the last `make evidence`: build/report/paper.pdf
 #   make cluster   submit a sweep to a Slurm of one node on this machine (Debian, as root), cancel it,
 #                  and go on with it

@@ -57,7 +57,7 @@ def monte_carlo(
     - `replicates`: independent estimates.
     - `get`: "nngp", "ntk" or both.
     - `block`: inputs whose gradients are held at once; None: as many as fit into 256 MiB.
-    - `progress`: show a bar on standard error; None: only if that is a terminal.
+    - `progress`: show a bar on standard error; None: only on a terminal or in a notebook.
 
     **Returns:** `Kernel` of (P1, P2) arrays, means over the last output axis; other output axes
     follow their input, (P1, T1, P2, T2). They have the dtype of the inputs, or of the outputs where

@@ -9,6 +9,7 @@ import jax
 from jaxtyping import PyTree
 
 from theorykit.common.arguments import flag
+from theorykit.common.notebooks import in_notebook
 
 Piece = TypeVar("Piece", bound=PyTree)
 
@@ -42,16 +43,16 @@ class Tick:
 
 @contextmanager
 def bar(name: str, total: int, show: bool | None) -> Iterator[Tick]:
-    """Show a bar with the time left on standard error.
+    """Show a bar with the time left on standard error, or in a notebook.
 
     **Arguments:** `name`: what is being done; `total`: replicates to do; `show`: True, False, or
-    None: only if standard error is a terminal.
+    None: only if standard error is a terminal, or in a notebook.
 
     **Raises:** `ValueError` for any other `show`.
     """
     if show is not None:
         flag("progress", show)
-    if show is False or (show is None and not sys.stderr.isatty()):
+    if show is False or (show is None and not (sys.stderr.isatty() or in_notebook())):
         yield Tick()
         return
     # rich, which takes a moment to import, is needed for a bar alone.

@@ -166,8 +166,8 @@ class InfiniteTransformer(Spelt):
         - `sampler`: "independent", or "sobol".
         - `rank`: columns of a joint factor beyond the first layer; the trace that is left out is
           returned as `leftover`. None: as many as are needed.
-        - `progress`: show a bar on standard error; None: only if that is a terminal and the work is
-          long.
+        - `progress`: show a bar on standard error; None: only on a terminal or in a notebook, and
+          only if the work is long.
 
         **Returns:** `Kernel` of (P1, P2) arrays, or (P1, T1, P2, T2) with readout "tokens" (zero at
         padded tokens), in the dtype of the inputs; computed in float32 at least. They are on the

@@ -57,6 +57,11 @@ def benchmarks(folder: str | Path) -> dict[str, str]:
 
     **Raises:** `ValueError` if there is none.
     """
+    if not Path(folder).is_dir():
+        raise ValueError(
+            f"there is no folder {folder}; benchmarks are in the repository's folder `benchmarks`, "
+            "which --folder names."
+        )
     found = {}
     for file in sorted(Path(folder).glob("*.py")):
         text = file.read_text()

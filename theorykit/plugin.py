@@ -106,7 +106,7 @@ class ClaimItem(pytest.Item):
         content = {"fingerprint": mark, "result": result.json(), "asked": asked}
         self.user_properties.append((KEPT, json.dumps(content, allow_nan=False)))
         if result.moved:
-            raise Moved(result)
+            raise Moved(self.claim.here(result))
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """Return one sentence, and what the command line prints."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from theorykit import report
+from theorykit import report, verify
 
 ROOT = Path(__file__).parents[2]
 
@@ -207,6 +207,8 @@ def test_json_to_stdout_is_nothing_but_json(command, quick):
         (["show", "q.oen", "quick.py"], "Did you mean q.one?"),
         (["verify", "q.moveed", "quick.py"], "Did you mean q.moved?"),
         (["experiment", "sharper", "gaps"], "Did you mean sharper gap?"),
+        (["verify", "quik.py"], "there is no claims file quik.py. Did you mean quick.py?"),
+        (["bench", "--folder", "nowhere"], "there is no folder nowhere"),
         (["frobnicate"], "frobnicate"),
         (["report", "no/run"], "there is no run folder no/run"),
         (["report", ".", "--html", "out"], ". is not a run folder: it holds other files"),
@@ -234,6 +236,12 @@ def test_usage_errors_are_one_sentence_and_exit_code_2(command, quick, arguments
     assert err.count("\n") == 1
 
 
+def test_without_a_command_there_is_the_help_and_nothing_else(command):
+    code, out, err = command()
+    assert (code, err) == (2, "")
+    assert "coverage" in out
+
+
 def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):
     quick.write_text(QUICK.replace('claim("q.moved")', 'claim("q.moved", tier="slow")'))
     code, out, err = command("verify", "quick.py")
@@ -259,6 +267,22 @@ def test_list_and_show(command, quick):
         assert words in out
     quick.write_text(quick.read_text().replace("n < 3", "n < 4"))
     assert "no result for this claim in its present form" in command("show", "q.one", "quick.py")[1]
+
+
+def test_a_kept_result_is_repeated_from_the_folder_that_one_is_in(command, quick, monkeypatch):
+    quick.write_text(
+        "from theorykit import claim\nfrom theorykit.checks import identity\n"
+        "from theorykit.domains import inputs, reals\n"
+        "claim('q.falls', expect='refuted')(lambda: identity(lhs=lambda x: x, rhs=lambda x: 2 * x,"
+        " over=inputs(x=reals()), control=dict(rhs=lambda x: 3 * x)))\n"
+    )
+    below = quick.with_name("below")
+    below.mkdir()
+    monkeypatch.chdir(below)
+    (found,) = verify("../quick.py", run="../run")
+    assert "file='../quick.py'" in found.outcome.certificate.program
+    assert "file='quick.py'" in command("show", "q.falls", "quick.py")[1]
+    assert "file='quick.py'" in command("verify", "quick.py", "--run", "run")[1]
 
 
 RUNS = """

@@ -154,5 +154,7 @@ def _checked(id: str, check: Any) -> "Check":
     from theorykit.checks import Check, ClaimError
 
     if not isinstance(check, Check):
-        raise ClaimError(f"{id} returns {type(check).__name__}, not a check.")
+        what = "nothing" if check is None else type(check).__name__
+        hint = "; it needs a `return`" if check is None else ""
+        raise ClaimError(f"{id} returns {what}, not a check{hint}.")
     return check

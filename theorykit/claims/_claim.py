@@ -44,6 +44,11 @@ class Claim:
     mathematics: bool
     build: Callable[[], "Check"]
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        where, said = f" ({self.ref})" if self.ref else "", self.words or self.statement
+        return f"{self.id}{where}{': ' * bool(said)}{said}"
+
     @property
     def place(self) -> str:
         """Where the claim is written, as file:line."""
@@ -144,3 +149,7 @@ class Claim:
         program = f"from theorykit import replay\nprint(replay({', '.join(arguments)}))"
         signed = dataclasses.replace(certificate, program=program)
         return dataclasses.replace(outcome, certificate=signed)
+
+    def here(self, result: Result) -> Result:
+        """Return a kept result, whose certificate is to be repeated from this folder."""
+        return dataclasses.replace(result, outcome=self.signed(result.outcome))

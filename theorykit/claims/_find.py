@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from theorykit import papers
 from theorykit.claims._attempt import stable_hash
@@ -51,7 +52,8 @@ def load(path: str | Path) -> list[Claim]:
     """
     file = Path(path).resolve()
     if not file.is_file():
-        raise ValueError(f"there is no claims file {path}.")
+        near = nearest(file.name, [other.name for other in file.parent.glob("*.py")])
+        raise ValueError(f"there is no claims file {path}.{near}")
     name = f"theorykit_claims_{stable_hash(str(file)):08x}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -99,7 +101,7 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
     """
     if tier not in (*TIERS, "all"):
         raise ValueError(f"the tier is fast, slow or all, not {tier!r}.")
-    asked = [claims] if isinstance(claims, Wanted) else list(claims)
+    asked = _each(claims)
     chosen = [c for c in asked if isinstance(c, Claim)]
     for module in asked:
         if isinstance(module, ModuleType):
@@ -135,6 +137,21 @@ def select(claims: Wanted | Iterable[Wanted] = (), tier: str = "all") -> list[Cl
             stacklevel=2,
         )
     return kept
+
+
+def _each(claims: Any) -> list[Wanted]:
+    """Return a list of what is asked for, which may be one thing or several."""
+    several = isinstance(claims, Iterable) and not isinstance(claims, Wanted)
+    asked = list(claims) if several else [claims]
+    for thing in asked:
+        if not isinstance(thing, Wanted):
+            name = getattr(thing, "__name__", None) if callable(thing) else None
+            raise ValueError(
+                "give claims, modules of claims, patterns of ids or .py files, not "
+                + (f"{name}, which is no claim; @claim(...) makes one" if name else repr(thing))
+                + "."
+            )
+    return asked
 
 
 def _unmatched(pattern: str, known: Iterable[Claim]) -> str:

@@ -1,6 +1,7 @@
 """Where claims are kept as they are declared."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,6 +119,11 @@ def claim(
     """
     if not isinstance(id, str) or not id:
         raise ValueError(f"a claim's id is a string, as in @claim('my.lemma'), not {id!r}.")
+    if re.search(r"[\s*?\[\]]|\.py$", id):
+        raise ValueError(
+            f"a claim's id has no spaces, *, ? or brackets, and does not end in .py, since it is "
+            f"also a pattern on the command line: 'my.lemma', not {id!r}."
+        )
     one_of(f"claim {id}: expect", expect, ("holds", "refuted", "inconclusive"))
     one_of(f"claim {id}: tier", tier, TIERS)
     one_of(f"claim {id}: falls", falls, (*map(str, Falls), None))

@@ -34,7 +34,17 @@ from theorykit.cli._tools import (
 from theorykit.common.errors import explain
 from theorykit.places import connected, default_jobs
 from theorykit.results import Result
-from theorykit.runs import Run, as_json, fingerprint, header, read_run, recall, run_selected, schema
+from theorykit.runs import (
+    Live,
+    Run,
+    as_json,
+    fingerprint,
+    header,
+    read_run,
+    recall,
+    run_selected,
+    schema,
+)
 
 
 @app.command("verify")
@@ -59,7 +69,8 @@ def _verify(
     found: list[Result] = []
     status = 0
     try:
-        with connected(on, message) as executor, report.Live(total) as live:
+        err = report.console(stderr=True)
+        with connected(on, message) as executor, Live(total, err) as live:
 
             def keep(result: Result) -> None:
                 found.append(result)

@@ -14,6 +14,7 @@ from theorykit.claims import TierWarning
 from theorykit.cli._app import INTERRUPTED, app
 from theorykit.cli._tools import message
 from theorykit.common.interrupts import heard
+from theorykit.drafts import DraftWarning
 from theorykit.papers import PaperWarning
 
 
@@ -24,7 +25,7 @@ def _said_plainly() -> Iterator[None]:
         as_before = warnings.showwarning
 
         def show(warning: Warning | str, category: type[Warning], *where: Any) -> None:
-            if issubclass(category, PaperWarning | TierWarning):
+            if issubclass(category, PaperWarning | TierWarning | DraftWarning):
                 message(str(warning))
             else:
                 as_before(warning, category, *where)
@@ -62,7 +63,8 @@ def main() -> None:
         # The command-line parser's own errors, whichever package they come from.
         if not hasattr(error, "format_message"):
             raise
-        message(_usage(error))
+        if error.format_message():  # nothing where the help has just been printed
+            message(_usage(error))
         status = 2
     sys.stdout.flush()
     sys.stderr.flush()

@@ -4,6 +4,7 @@ from theorykit.drafts._coverage import Coverage as Coverage
 from theorykit.drafts._coverage import Covered as Covered
 from theorykit.drafts._coverage import coverage as coverage
 from theorykit.drafts._coverage import refers as refers
+from theorykit.drafts._latex import DraftWarning as DraftWarning
 from theorykit.drafts._latex import Stated as Stated
 from theorykit.drafts._latex import statements as statements
 from theorykit.drafts._new import new as new

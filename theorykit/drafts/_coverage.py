@@ -19,6 +19,10 @@ SHORT = {
 }  # fmt: skip
 
 
+MOST_NAMED = 5
+"""The most claims that a summary names."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Covered:
     """A statement, the claims about it, and those claims that were written for an earlier text."""
@@ -69,9 +73,10 @@ class Coverage:
         if self.moved:
             said += f"; {len(self.moved)} changed since"
         if self.elsewhere:
-            one = len(self.elsewhere) == 1
-            said += f"; {len(self.elsewhere)} claim{'' if one else 's'} refer{'s' * one}"
-            said += " to nothing in the draft"
+            names = [c.id for c in self.elsewhere]
+            few = ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
+            verb = "refers" if len(names) == 1 else "refer"
+            said += f"; {few} {verb} to nothing in the draft"
         return said + "."
 
 

@@ -1,23 +1,21 @@
 r"""Read the numbered theorems, lemmas and equations of a LaTeX draft, in order.
 
-The body is parsed by pylatexenc. Declarations in the preamble (`\newtheorem`, thmtools'
-`\declaretheorem`, `\numberwithin`) are found by pattern matching, since preambles are programs.
+The body is parsed by pylatexenc.
 """
 
 import dataclasses
 import itertools
+import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-EQUATIONS = {"equation", "multline"}
-ROWS = {"align", "gather", "alignat", "flalign", "eqnarray"}
-"""Displays with one number, and those with one number per row."""
+from theorykit.drafts._preamble import EQUATIONS, ROWS, Preamble
+from theorykit.drafts._source import read, visible
 
 SECTIONS = ("chapter", "section", "subsection", "subsubsection")
-
-_LEFT_OUT = {"comment", "verbatim", "lstlisting", "filecontents"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +39,8 @@ class Stated:
         return f"({self.number})" if self.kind == "Equation" else f"{self.kind} {self.number}"
 
 
-@dataclasses.dataclass
-class _Kind:
-    title: str
-    counter: str
+class DraftWarning(UserWarning):
+    """What may be missing or out of date in the statements of a draft, in one sentence."""
 
 
 def statements(draft: str | Path) -> list[Stated]:
@@ -53,19 +49,13 @@ def statements(draft: str | Path) -> list[Stated]:
     Numbers come from the `.aux` file beside it for statements with a label there, and are counted
     otherwise. Files that it inputs are read too.
 
+    A `DraftWarning` names a file that is input but is not there, and an `.aux` file that is older
+    than the draft.
+
     **Raises:** `ValueError` for a draft that is not a text file, or has no document.
     """
     draft = Path(draft)
-    return _Reader(draft, _read(draft)).run()
-
-
-def _read(file: Path) -> str:
-    if not file.is_file():
-        raise ValueError(f"there is no file {file}.")
-    try:
-        return file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} cannot be read as LaTeX: {error}.") from error
+    return _Reader(draft, read(draft)).run()
 
 
 def plain(latex: str) -> str:
@@ -81,63 +71,53 @@ class _Reader:
 
     def __init__(self, draft: Path, source: str):
         self.draft = draft
-        bare = re.sub(r"(?<!\\)%.*", "", source)
+        bare = visible(source)
         preamble, begin, _ = bare.partition(r"\begin{document}")
         if not begin:
             raise ValueError(f"{draft} has no \\begin{{document}}; give the draft's main file.")
-        self.start = source.index(r"\begin{document}") + len(begin)
+        self.start = len(preamble) + len(begin)
         self.source = source
-        self.kinds: dict[str, _Kind] = {}
-        self.within: dict[str, str] = {}
-        self.declare(preamble)
-        self.counts: dict[str, int] = {}
+        declared = Preamble(preamble, draft.parent)
+        self.kinds, self.within, self.declared = declared.kinds, declared.within, declared
+        self.counts: dict[str, int] = dict(declared.counts)
         self.appendix = False
+        self.parts: list[int] = []  # of the subequations that are open, how many have a number
         self.numbers = _numbers(draft.with_suffix(".aux"))
         self.found: list[Stated] = []
-
-    def declare(self, preamble: str) -> None:
-        """Read from the preamble which environments are statements, and how they are counted."""
-        rule = r"\\newtheorem\s*\{(\w+)\}\s*(?:\[(\w+)\])?\s*\{([^{}]*)\}\s*(?:\[(\w+)\])?"
-        for name, shared, title, within in re.findall(rule, preamble):
-            counter = self.kinds[shared].counter if shared in self.kinds else shared or name
-            self.kinds[name] = _Kind(title, counter)
-            if within:
-                self.within[counter] = within
-        for given, name in re.findall(
-            r"\\declaretheorem\s*(?:\[([^\]]*)\])?\s*\{(\w+)\}", preamble
-        ):
-            options = {
-                key.strip(): value.strip().strip("{}")
-                for key, _, value in (part.partition("=") for part in given.split(","))
-            }
-            if options.get("numbered") == "no":
-                continue
-            shared = next((options[k] for k in ("sibling", "numberlike", "sharenumber")
-                           if k in options), "")  # fmt: skip
-            counter = self.kinds[shared].counter if shared in self.kinds else shared or name
-            title = options.get("name", options.get("title", name.capitalize()))
-            self.kinds[name] = _Kind(title, counter)
-            within = next((options[k] for k in ("numberwithin", "parent", "within")
-                           if k in options), "")  # fmt: skip
-            if within:
-                self.within[counter] = within
-        for counter, within in re.findall(
-            r"\\(?:numberwithin|counterwithin)\s*\{(\w+)\}\s*\{(\w+)\}", preamble
-        ):
-            self.within[counter] = within
+        self.open: list[Path] = []  # files that are being read
+        self.files: list[Path] = []  # and all that were
 
     def run(self) -> list[Stated]:
         """Return the statements."""
         self.walk(self.source, self.start, self.draft)
+        aux = self.draft.with_suffix(".aux")
+        late = [f for f in self.files if aux.is_file() and f.stat().st_mtime > aux.stat().st_mtime]
+        if late:
+            self.warn(
+                f"{aux} is older than {late[0]}, so numbers may be out of date; run LaTeX again."
+            )
         return self.found
 
+    def warn(self, sentence: str) -> None:
+        """Warn the caller of `statements`."""
+        warnings.warn(sentence, DraftWarning, stacklevel=4)
+
     def walk(self, source: str, start: int, file: Path) -> None:
-        """Walk through a file from a given position."""
+        """Walk through a file from a given position, unless it is open: it inputs itself."""
         from pylatexenc.latexwalker import LatexWalker
 
-        walker = LatexWalker(source, tolerant_parsing=True)
-        nodes, _, _ = walker.get_latex_nodes(pos=start)
+        if file.resolve() in self.open:
+            return
+        self.open.append(file.resolve())
+        self.files.append(file)
+        source = visible(source, self.declared.switches)
+        source = re.split(r"\\end\s*\{document\}|\\endinput(?![A-Za-z])", source)[0]
+        for name, body in self.declared.macros.items():  # of which none has a line break
+            body = body.replace("\\", r"\\")
+            source = source[:start] + re.sub(rf"\\{name}(?![A-Za-z@])", body, source[start:])
+        nodes, _, _ = LatexWalker(source, tolerant_parsing=True).get_latex_nodes(pos=start)
         self.go(nodes, source, file)
+        self.open.pop()
 
     def go(self, nodes: Iterable[Any], source: str, file: Path) -> None:
         """Walk through nodes in order."""
@@ -147,28 +127,44 @@ class _Reader:
             if isinstance(node, LatexGroupNode):
                 self.go(node.nodelist, source, file)
             elif isinstance(node, LatexMacroNode):
-                self.macro(node, file)
-            elif isinstance(node, LatexEnvironmentNode) and node.environmentname not in _LEFT_OUT:
+                self.macro(node, source, file)
+            elif isinstance(node, LatexEnvironmentNode):
                 self.environment(node, source, file)
 
-    def macro(self, node: Any, file: Path) -> None:
-        """Count a section, start the appendix, or read an input file."""
-        name = node.macroname
+    def macro(self, node: Any, source: str, file: Path) -> None:
+        """Count a section, set a counter, start the appendix, or read an input file."""
+        name, here = node.macroname, source[node.pos :]
         if name in SECTIONS and not _starred(node):
             self.step(name)
         elif name == "appendix":
-            self.appendix = True
-            top = "chapter" if "chapter" in self.counts else "section"
-            self.counts[top] = 0
-        elif name in ("input", "include", "subfile"):
-            given = _argument(node)
-            target = self.draft.parent / (given if given.endswith(".tex") else f"{given}.tex")
-            if given and target.is_file():
-                self.walk(_read(target), 0, target)
+            self.begin_appendix()
+        elif name in ("setcounter", "addtocounter"):
+            said = re.match(r"\\\w+\s*\{(\w+)\}\s*\{(-?\d+)\}", here)
+            if said:
+                before = self.counts.get(said[1], 0) if name == "addtocounter" else 0
+                self.counts[said[1]] = before + int(said[2])
+        elif name in ("input", "include", "subfile", "import", "subimport"):
+            said = re.match(r"\\\w+\*?\s*(?:\{([^{}]*)\}\s*(?:\{([^{}]*)\})?|([^\s{}\\]+))", here)
+            parts = [part.strip() for part in said.groups() if part] if said else []
+            if "import" not in name:  # which has a folder before the file
+                parts = parts[:1]
+            folder = file.parent if name == "subimport" else self.draft.parent
+            target = folder.joinpath(*parts)
+            if target.suffix != ".tex":
+                target = target.with_name(target.name + ".tex")
+            if parts and target.is_file():
+                self.walk(read(target), 0, target)
+            elif parts:
+                self.warn(f"{file} inputs {target}, which is not there; nothing of it is listed.")
+
+    def begin_appendix(self) -> None:
+        """Count with letters from here on."""
+        self.appendix = True
+        self.counts["chapter" if "chapter" in self.counts else "section"] = 0
 
     def environment(self, node: Any, source: str, file: Path) -> None:
         """Record a statement or an equation, or descend into the environment."""
-        name = node.environmentname
+        name = self.declared.wrappers.get(node.environmentname, node.environmentname)
         line = source.count("\n", 0, node.pos) + 1
         inner = source[node.pos : node.pos + node.len]
         if name in self.kinds:
@@ -183,12 +179,26 @@ class _Reader:
                 if not re.search(r"\\(?:nonumber|notag)(?![A-Za-z])", row):
                     self.equation(row, line + inner.count("\n", 0, offset), file)
         else:
+            if name in ("appendix", "appendices"):
+                self.begin_appendix()
+            if name == "subequations":
+                self.step("equation")
+                self.parts.append(0)
             self.go(node.nodelist, source, file)
+            if name == "subequations":
+                self.parts.pop()
 
     def equation(self, inner: str, line: int, file: Path) -> None:
         """Record an equation; its number is its tag if it has one."""
         tag = re.search(r"\\tag\*?\s*\{([^{}]*)\}", inner)
-        self.keep("Equation", tag[1] if tag else self.step("equation"), inner, line, file)
+        self.keep("Equation", tag[1] if tag else self.next_equation(), inner, line, file)
+
+    def next_equation(self) -> str:
+        """Return the number of an equation, with a letter if it is one of several parts."""
+        if not self.parts:
+            return self.step("equation")
+        self.parts[-1] += 1
+        return self.printed("equation") + chr(ord("a") + self.parts[-1] - 1)
 
     def keep(
         self, kind: str, number: str, inner: str, line: int, file: Path, before: str | None = None
@@ -198,7 +208,7 @@ class _Reader:
         name = label[1] if label else ""
         number = self.numbers.get(name, number)
         text = re.sub(r"\\(?:begin|end)\s*\{[^{}]*\}", " ", inner)
-        place = str(file.relative_to(self.draft.parent)) if file != self.draft else file.name
+        place = os.path.relpath(file, self.draft.parent)
         self.found.append(Stated(kind, number, name, plain(text), place, line))
 
     def step(self, counter: str) -> str:
@@ -228,21 +238,20 @@ class _Reader:
 
 
 def _numbers(aux: Path) -> dict[str, str]:
-    """Return the numbers that LaTeX gave to labels."""
+    """Return the numbers that LaTeX gave to labels, here and in the `.aux` files of parts."""
     if not aux.is_file():
         return {}
-    found = re.findall(r"\\newlabel\{([^{}]*)\}\{\{([^{}]*)\}", aux.read_text(errors="replace"))
+    text = aux.read_text(errors="replace")
+    for part in re.findall(r"\\@input\{([^{}]*)\}", text):
+        file = aux.parent / part
+        text += file.read_text(errors="replace") if file.is_file() else ""
+    found = re.findall(r"\\newlabel\{([^{}]*)\}\{\{([^{}]*)\}", text)
     return {label: number for label, number in found if number and "@" not in label}
 
 
 def _starred(node: Any) -> bool:
     arguments = node.nodeargd.argnlist if node.nodeargd else ()
     return any(getattr(a, "chars", "") == "*" for a in arguments or () if a is not None)
-
-
-def _argument(node: Any) -> str:
-    arguments = [a for a in (node.nodeargd.argnlist if node.nodeargd else ()) if a is not None]
-    return arguments[-1].latex_verbatim().strip("{} \n") if arguments else ""
 
 
 def _before_equations(inner: str) -> str:

@@ -1,5 +1,6 @@
 """Write the folder of a new paper."""
 
+import importlib.util
 import keyword
 import re
 import shutil
@@ -47,6 +48,11 @@ def new(name: str, where: str | Path = ".") -> Path:
     folder = Path(where) / name
     if folder.exists():
         raise ValueError(f"{folder} already exists; choose another name, or remove it.")
+    if _importable(name):
+        raise ValueError(
+            f"{name} is the name of an installed Python module, which the paper's package would "
+            "hide; choose another name."
+        )
     loader = jinja2.PackageLoader("theorykit.drafts")
     pages = jinja2.Environment(
         loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
@@ -61,3 +67,12 @@ def new(name: str, where: str | Path = ".") -> Path:
         shutil.rmtree(folder, ignore_errors=True)  # do not leave half a folder
         raise
     return folder
+
+
+def _importable(name: str) -> bool:
+    """Return whether a module of this name is installed; a folder without code is none."""
+    try:
+        found = importlib.util.find_spec(name)
+    except ValueError:  # a module that was made at run time
+        return True
+    return found is not None and found.origin is not None

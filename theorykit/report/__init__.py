@@ -4,7 +4,6 @@ from theorykit.report._content import Content as Content
 from theorykit.report._content import Entry as Entry
 from theorykit.report._content import content as content
 from theorykit.report._fragment import fragment as fragment
-from theorykit.report._live import Live as Live
 from theorykit.report._page import Code as Code
 from theorykit.report._page import Page as Page
 from theorykit.report._page import Rows as Rows

@@ -92,6 +92,7 @@ GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
 def tex(text: str) -> str:
     """Return plain text as LaTeX; a character that it has no name for becomes a question mark."""
     made = []
+    text = re.sub(r"(?<!\w)-(?=\d)", "−", text)  # a line is not broken after a sign
     for c in text.replace("<=", "≤").replace(">=", "≥"):
         if c in TEX:
             made.append(TEX[c])

@@ -187,7 +187,7 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     source = claim.source()
     if source is not None:
         page.append(Syntax(source, "python", background_color="default", word_wrap=True))
-    entry = _last_entry(last)
+    entry = _last_entry(last, claim)
     if last is None or entry is None:
         page.append(
             Text("no result for this claim in its present form; `theorykit verify` makes one")
@@ -206,12 +206,15 @@ def claim_page(claim: Claim, check: str, last: dict[str, Any] | None) -> list[Re
     return page
 
 
-def _last_entry(last: Mapping[str, Any] | None) -> Entry | None:
+def _last_entry(last: Mapping[str, Any] | None, claim: Claim | None = None) -> Entry | None:
     """Return the result that a user's cache keeps, None if another version wrote it."""
     try:
-        return Entry(Result.from_json(last["result"])) if last is not None else None
+        result = Result.from_json(last["result"]) if last is not None else None
     except UNREADABLE:
         return None
+    if result is None:
+        return None
+    return Entry(result if claim is None else claim.here(result))
 
 
 def _columns(*names: str) -> Table:

@@ -1,6 +1,7 @@
 """The parts of a finding: verdicts, evidence grades, witnesses and certificates."""
 
 import enum
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -59,6 +60,13 @@ class Witness:
     code: str
     lhs: Number | None = None
     rhs: Number | None = None
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        sides = {"lhs": self.lhs, "rhs": self.rhs}
+        values = ", ".join(f"{k} = {v:.6g}" for k, v in sides.items() if v is not None)
+        code = re.sub(r"\n\s+", " ", self.code)  # an array may have several lines
+        return "; ".join(code.splitlines()) + (f": {values}" if values else "")
 
 
 class Scope(enum.StrEnum):
@@ -127,6 +135,10 @@ class Certificate:
     scope: Scope = Scope.point
     share: Number | None = None
     steps: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        return f"{self.how} Covers {self.covers()}{': ' * bool(self.where)}{self.where}"
 
     def covers(self) -> str:
         """Return how much of the statement is covered, in words."""

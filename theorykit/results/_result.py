@@ -47,6 +47,11 @@ class Outcome:
     unproved: str = ""
     resolution: Resolution | None = None
 
+    def __str__(self) -> str:
+        """Return it in a line."""
+        graded = f" ({self.evidence})" if self.evidence is not None else ""
+        return f"{self.verdict}{graded}{': ' * bool(self.note)}{self.note}"
+
 
 @dataclass(frozen=True)
 class Result:

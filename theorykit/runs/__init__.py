@@ -8,6 +8,7 @@ from theorykit.runs._folder import kept as kept
 from theorykit.runs._folder import read_run as read_run
 from theorykit.runs._folder import recall as recall
 from theorykit.runs._folder import remember as remember
+from theorykit.runs._live import Live as Live
 from theorykit.runs._replay import Replay as Replay
 from theorykit.runs._replay import replay as replay
 from theorykit.runs._runner import as_json as as_json

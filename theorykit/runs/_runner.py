@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import contextlib
-import dataclasses
 import datetime
 import os
 import platform
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from theorykit.claims import Claim, Wanted, select
+from theorykit.common.notebooks import in_notebook
 from theorykit.common.spelling import spelt
 from theorykit.common.version import __version__
 from theorykit.places import Failure, Place, place_of
@@ -19,6 +19,7 @@ from theorykit.results import Result, Results, Verdict
 from theorykit.runs._asked import Asked
 from theorykit.runs._fingerprint import fingerprint
 from theorykit.runs._folder import RunFolder, remember
+from theorykit.runs._live import Live
 from theorykit.runs._reach import KEPT
 from theorykit.runs._task import ClaimTask
 from theorykit.runs._threads import AT_A_TIME, Threads
@@ -36,7 +37,7 @@ def verify(
     on_result: Callable[[Result], None] | None = None,
     on_progress: Callable[[str, float], None] | None = None,
 ) -> Results:
-    """Try to break claims, and return the results, ordered by id.
+    """Try to break claims, and return the results, ordered by id. In a notebook, a bar moves.
 
     **Arguments:**
 
@@ -58,7 +59,25 @@ def verify(
     **Raises:** `ValueError` for a pattern without claims, a file that cannot be imported, two
     claims with one id, or a run folder that does not fit.
     """
-    return run_selected(select(claims, tier), seed, run, on_result, on_progress, jobs, executor)
+    chosen = select(claims, tier)
+    if not in_notebook():
+        return run_selected(chosen, seed, run, on_result, on_progress, jobs, executor)
+    done = 0
+    with Live(len(chosen)) as live:
+
+        def result(found: Result) -> None:
+            nonlocal done
+            done += 1
+            live.finished(found, done)
+            if on_result is not None:
+                on_result(found)
+
+        def progress(id: str, share: float) -> None:
+            live.progress(id, share)
+            if on_progress is not None:
+                on_progress(id, share)
+
+        return run_selected(chosen, seed, run, result, progress, jobs, executor)
 
 
 def run_selected(
@@ -153,7 +172,7 @@ def run_claims(
     for claim in claims:
         known = folder.result(claim.id, marks[claim.id]) if folder else None
         if known is not None and known.verdict != Verdict.error:  # which may have been chance
-            keep(known)
+            keep(claim.here(known))  # which may be of a run in another folder
         else:
             left[claim.id] = claim
 
@@ -194,5 +213,4 @@ def _result(claim: Claim, event: Any) -> Result:
         return event
     if isinstance(event, Failure):
         return claim.failed(event.why, event.seconds)
-    result = Result.from_json(event)  # of a process that may be in another folder
-    return dataclasses.replace(result, outcome=claim.signed(result.outcome))
+    return claim.here(Result.from_json(event))  # of a process that may be in another folder

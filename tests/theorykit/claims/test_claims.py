@@ -10,7 +10,7 @@ from theorykit import Paper, verify
 from theorykit.checks import exhaustive, expectation, identity, inequality
 from theorykit.checks.domains import inputs, reals
 from theorykit.claims import REGISTRY, TierWarning, _find, claim, load, one, select
-from theorykit.results import Evidence, Result, Verdict
+from theorykit.results import Evidence, Result, Verdict, Witness
 from theorykit.runs._fingerprint import fingerprint
 
 FILE = """
@@ -64,6 +64,33 @@ def test_unknown_expectations_and_tiers_are_refused(registry, wrong):
         claim("p.a", **wrong)
 
 
+@pytest.mark.parametrize("id", ["p a", "p.*", "p[1]", "p.py", "", 3])
+def test_an_id_is_no_pattern_and_no_file(registry, id):
+    with pytest.raises(ValueError, match="a claim's id"):
+        claim(id)
+
+
+@pytest.mark.parametrize("wanted", [print, 5, None, [5], [print]])
+def test_what_is_no_claim_is_named(wanted):
+    with pytest.raises(ValueError, match="give claims, modules of claims, patterns of ids or"):
+        select(wanted)
+
+
+def test_a_claim_and_what_comes_of_it_are_a_line_each(registry):
+    made = claim("p.a", ref="Lemma 1")(
+        lambda: identity(lhs=lambda x: x[0] * 2, rhs=lambda x: x[0], over=inputs(x=reals("2")))
+    )
+    outcome = made.run().outcome
+    texts = [str(thing) for thing in (made, outcome, outcome.witness, outcome.certificate)]
+    assert texts[0] == "p.a (Lemma 1)"
+    assert texts[1].startswith("refuted (certified): ")
+    assert texts[2] == "x = np.array([1., 0.]): lhs = 2, rhs = 1"
+    assert "Covers a point: " in texts[3]
+    assert not any("\n" in text for text in texts)
+    witness = Witness("G = np.array([[1., 1.],\n              [1., 1.]])\ny = 1.0")
+    assert str(witness) == "G = np.array([[1., 1.], [1., 1.]]); y = 1.0"
+
+
 def true(**fields):
     return exhaustive(predicate=lambda n: n >= 0, universe=range(3), **fields)
 
@@ -96,6 +123,7 @@ def test_a_refutation_stands_by_itself(registry):
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero (test_claims.py:"),
         (lambda: 3, "returns int, not a check"),
+        (lambda: None, "returns nothing, not a check; it needs a `return`"),
         (lambda: true(control={"x": 1}), "cannot replace x"),
         (
             lambda: identity(lhs=lambda y: y, rhs=lambda: 0, over=inputs(x=reals())),

@@ -41,8 +41,7 @@ def test_claims_stand_beside_what_their_reference_names(tmp_path, claims):
         ("(1)", ["d.b"]),
     ]
     assert found.summary() == (
-        "1 of 2 statements and 1 of 1 equations have claims; "
-        "1 claim refers to nothing in the draft."
+        "1 of 2 statements and 1 of 1 equations have claims; d.c refers to nothing in the draft."
     )
 
 

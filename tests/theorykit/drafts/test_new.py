@@ -49,6 +49,8 @@ def test_the_file_that_is_named_to_start_with_exists(tmp_path, monkeypatch, comm
         ("../up", "lower-case"),
         ("class", "class already has a meaning"),
         ("tests", "tests already has a meaning"),
+        ("numpy", "numpy is the name of an installed Python module"),
+        ("sys", "sys is the name of"),
         ("capture", "there is already a paper capture"),
         (None, "not None"),
     ],

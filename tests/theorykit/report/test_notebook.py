@@ -120,6 +120,11 @@ OBJECTS = {
         "the number of positions so far where the symbol is a",
         "alphabet",
     ),
+    "compiled": (
+        lambda: crasp.compile(PROGRAM),
+        "A Limit Transformer of 2 layers, 1 head, width ",
+        "Compiled: 2 layers, 1 head, width ",
+    ),
     "run": (lambda: crasp.interpret(PROGRAM, "aba"), "aba is accepted.", "{"),
 }
 

@@ -146,7 +146,9 @@ def test_latex_can_be_set(run, tmp_path):
     )
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    said = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, said[-2000:]
+    assert not re.findall(r"Overfull .*in alignment", said)  # its table fits into the page
 
 
 def test_two_runs_are_compared(tmp_path, run):

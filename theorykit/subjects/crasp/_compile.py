@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from theorykit.common import picture
 from theorykit.common.arguments import affordable, instance, whole
 from theorykit.subjects import limit
 from theorykit.subjects.crasp._print import expression
@@ -72,11 +73,24 @@ class Compiled:
         """Return whether the transformer accepts one string, or each of a list, exactly."""
         return limit.accepts(self.transformer, strings)
 
+    _repr_html_ = picture.html
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        return f"Compiled: {self.size}"
+
+    @property
+    def size(self) -> str:
+        """The size of the transformer in words."""
+        t = self.transformer
+        several = lambda n, what: f"{n} {what}{'s' * (n != 1)}"
+        layers, heads = several(t.depth, "layer"), several(t.heads, "head")
+        return f"{layers}, {heads}, width {t.width}, period {t.period}"
+
     def explain(self) -> str:
         """Return a table: every operation, its layer, its head or MLP, and its dimension."""
-        t = self.transformer
         width = max(len(p.operation) for p in self.places.values())
-        lines = [f"{t.depth} layers, {t.heads} heads, width {t.width}, period {t.period}"]
+        lines = [self.size]
         for p in self.places.values():
             where = f"layer {p.layer}, {p.part}" if p.layer else p.part
             lines.append(f"{p.operation.ljust(width)}  {where}, dimension {p.dimension}")

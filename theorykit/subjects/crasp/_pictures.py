@@ -3,6 +3,7 @@
 from typing import Any
 
 from theorykit.common import picture
+from theorykit.subjects.crasp._compile import Compiled
 from theorykit.subjects.crasp._interpret import Values
 from theorykit.subjects.crasp._print import expression as printed
 from theorykit.subjects.crasp._program import Program
@@ -21,6 +22,20 @@ def _(program: Program) -> list[Any]:
     ]
     said = f"Over {' '.join(program.alphabet)}; {program.output} decides acceptance."
     return [picture.Words(said), picture.Rows(rows)]
+
+
+@picture.pieces.register
+def _(compiled: Compiled) -> list[Any]:
+    rows = [
+        {
+            "operation": place.operation,
+            "layer": place.layer or "",
+            "part": place.part,
+            "dimension": place.dimension,
+        }
+        for place in compiled.places.values()
+    ]
+    return [picture.Words(f"A Limit Transformer of {compiled.size}."), picture.Rows(rows)]
 
 
 @picture.pieces.register

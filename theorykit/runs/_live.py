@@ -1,16 +1,26 @@
-"""What a run shows on a terminal while it runs."""
+"""What a run shows while it runs."""
 
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
-from theorykit.common.progress import Bar
-from theorykit.report._terminal import console
+from theorykit.common.notebooks import in_notebook
 from theorykit.results import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Live:
-    """Progress on stderr: a bar with the time left, or one line per claim without a terminal."""
+    """A bar with the time left, or one line per claim where there is no terminal or notebook.
 
-    def __init__(self, total: int):
+    **Arguments:** `total`: the number of claims; `console`: where to show it; None is stderr.
+    """
+
+    def __init__(self, total: int, console: "Console | None" = None):
+        # rich, which takes a moment to import, is needed where runs are shown alone.
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+        from theorykit.common.progress import Bar
+
         self.total = total
         self.shares: dict[str, float] = {}
         self.done = 0
@@ -20,7 +30,7 @@ class Live:
             TextColumn("{task.fields[done]}/{task.total:.0f}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             TextColumn("{task.fields[now]}"),
-            console=console(stderr=True),
+            console=console,
             fields={"done": 0, "now": ""},
             transient=True,
             speed_estimate_period=300,
@@ -45,7 +55,7 @@ class Live:
         if not self.bar.drawn:
             line = f"[{count}/{self.total}] {result.id} {result.verdict} {result.seconds:.1f}s"
             self.bar.say(line)
-        elif result.moved:
+        elif result.moved and not in_notebook():  # where the table that follows says so
             self.bar.say(f"{result.id}: {result.verdict}, but {result.expected} is recorded")
         self._draw()
 
