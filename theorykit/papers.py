@@ -26,6 +26,9 @@ SHIPPED = "theorykit.proofs_numeric"
 """The package that contains the shipped papers."""
 
 
+_CITED = r"[A-Z][a-z]+ [A-Z0-9][A-Z0-9.]*"
+
+
 class PaperWarning(UserWarning):
     """Says in one sentence why an installed paper cannot be used."""
 
@@ -42,6 +45,8 @@ class Paper(Spelt):
       (`"ICLR 2024"`). Either may be left empty.
     - `claims`: the package or module with its claims, by default the package that declares the
       paper.
+    - `statements`: its numbered statements, in its order and as they are cited: "Lemma 3.2", or
+      "Theorem 14 = Theorem 7" for one that restates another. The report says which have claims.
     - `experiments`: the dotted name of the module with its experiments, which is imported only when
       experiments are needed; empty if there are none.
 
@@ -56,6 +61,7 @@ class Paper(Spelt):
     published: str = ""
     claims: str = ""
     experiments: str = ""
+    statements: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.id):
@@ -69,6 +75,25 @@ class Paper(Spelt):
                 f"the authors of the paper {self.id} are a tuple of names, as in ('Noether',), "
                 f"not {self.authors!r}."
             )
+
+        if isinstance(self.statements, str):
+            raise ValueError(
+                f"the statements of the paper {self.id} are a tuple, as in ('Lemma 1', 'Theorem "
+                f"2'), not {self.statements!r}."
+            )
+        for said in self.statements:
+            if not re.fullmatch(rf"{_CITED}( = {_CITED})?", said):
+                raise ValueError(
+                    f"a statement of the paper {self.id} is a kind and a number, as in 'Lemma 3.2' "
+                    f"or 'Theorem 14 = Theorem 7', not {said!r}."
+                )
+
+    @property
+    def alike(self) -> dict[str, tuple[str, ...]]:
+        """By name: each statement, and those that restate it or that it restates."""
+        pairs = [said.partition(" = ")[::2] for said in self.statements]
+        root = {name: other or name for name, other in pairs}
+        return {name: tuple(n for n in root if root[n] == root[name]) for name in root}
 
     @property
     def by(self) -> str:
@@ -91,6 +116,11 @@ class Paper(Spelt):
     def holds(self, module: str) -> bool:
         """Return whether the module with this dotted name is the paper's package or inside it."""
         return bool(self.claims) and within(module, self.claims)
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the statements of a list that is separated by semicolons."""
+    return tuple(" ".join(text.split()).split("; "))
 
 
 @functools.cache

@@ -23,6 +23,7 @@ import jinja2
 
 from theorykit import papers
 from theorykit.claims import Claim, in_order, installed
+from theorykit.drafts import of_paper
 from theorykit.results import Evidence, Falls, Result, Scope, Verdict
 from theorykit.runs import Run, read_run
 
@@ -165,6 +166,7 @@ def page(paper: papers.Paper) -> str:
         paper=paper,
         count=len(every),
         verdicts=_counted(Counter(one.verdict for one in every)),
+        stated=of_paper(paper, [one.claim for one in every]),
         kinds=[
             (kind, [one for one in of if one.fell and one.claim.falls == kind]) for kind in Falls
         ],

@@ -9,4 +9,5 @@ PAPER = Paper(
     authors=("Davidovich", "Ringel"),
     identifier="arXiv 2603.11161",
     experiments="theorykit.experiments.capture",
+    statements=("Lemma E.1",),
 )

@@ -51,6 +51,8 @@ def distribution(tmp_path, monkeypatch):
         (dict(title=""), "the paper mine has no title"),
         (dict(authors="Noether"), "a tuple of names"),
         (dict(authors=()), "a tuple of names"),
+        (dict(statements="Lemma 1"), "are a tuple"),
+        (dict(statements=("Lemma 1", "lemma two")), "a kind and a number"),
     ],
 )
 def test_a_paper_without_its_facts_is_refused(wrong, words):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from theorykit import report
+from theorykit import papers, report
 from theorykit.claims import select
 from theorykit.cli._app import JsonFile, Names, app
 from theorykit.cli._tools import message, stoppable, writable, write_json
@@ -30,7 +30,12 @@ def _new(
 
 @app.command("coverage")
 def _coverage(
-    draft: Annotated[Path, typer.Argument(metavar="DRAFT.tex", help="The draft's main file.")],
+    draft: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DRAFT.tex", help="The draft's main file, or a paper's name for its own list."
+        ),
+    ],
     names: Names = None,
     record: Annotated[
         Path | None,
@@ -44,14 +49,20 @@ def _coverage(
     json_file: JsonFile = None,
 ) -> int:
     """List the statements of a LaTeX draft with their claims; exit 1 if a text has changed."""
-    from theorykit.drafts import coverage
+    from theorykit.drafts import coverage, of_paper
 
-    if not names:
+    paper = next((p for p in papers.known() if p.id == str(draft) and p.statements), None)
+    if paper is None and not names:
         raise ValueError(
             "name the claims too: a pattern, such as 'my_paper.*', or a file of claims."
         )
+    if paper and (record or accept):
+        raise ValueError(f"{draft} is a paper's list, without texts that --record could keep.")
     writable(json_file)
-    found = coverage(draft, select(names), record, accept)
+    if paper:
+        found = of_paper(paper, select(names or [f"{paper.id}.*"]))
+    else:
+        found = coverage(draft, select(names or []), record, accept)
     report.console(stderr=json_file == "-").print(report.covered(found, recall()))
     write_json(found.json(), json_file)
     return int(bool(found.moved))

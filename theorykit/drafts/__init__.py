@@ -2,7 +2,9 @@
 
 from theorykit.drafts._coverage import Coverage as Coverage
 from theorykit.drafts._coverage import Covered as Covered
+from theorykit.drafts._coverage import about as about
 from theorykit.drafts._coverage import coverage as coverage
+from theorykit.drafts._coverage import of_paper as of_paper
 from theorykit.drafts._coverage import refers as refers
 from theorykit.drafts._latex import DraftWarning as DraftWarning
 from theorykit.drafts._latex import Stated as Stated

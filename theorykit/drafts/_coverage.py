@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from theorykit import papers
 from theorykit.claims import Claim
 from theorykit.common.folders import write_atomically
 from theorykit.drafts._latex import Stated, statements
+from theorykit.papers import Paper
 
 SHORT = {
     "thm": "theorem", "lem": "lemma", "prop": "proposition", "cor": "corollary",
@@ -68,7 +70,8 @@ class Coverage:
         parts = []
         for what, equation in (("statements", False), ("equations", True)):
             of = [e for e in self.entries if (e.stated.kind == "Equation") is equation]
-            parts.append(f"{sum(bool(e.claims) for e in of)} of {len(of)} {what}")
+            if of or not equation:
+                parts.append(f"{sum(bool(e.claims) for e in of)} of {len(of)} {what}")
         said = f"{' and '.join(parts)} have claims"
         if self.moved:
             said += f"; {len(self.moved)} changed since"
@@ -129,6 +132,39 @@ def coverage(
         for i, s in enumerate(stated)
     )
     return Coverage(entries, tuple(c for c in claims if not about[c.id]))
+
+
+def of_paper(paper: Paper, claims: Sequence[Claim]) -> Coverage:
+    """Return which of the statements that a paper lists have claims.
+
+    A claim about a statement is about those that restate it, too. Other claims are about sections,
+    equations and figures.
+    """
+    found = _about(paper, [c.ref for c in claims])
+    entries = tuple(
+        Covered(_cited(name), tuple(claims[k] for k in at), ()) for name, at in found.items()
+    )
+    return Coverage(entries, ())
+
+
+def about(id: str, refs: Sequence[str]) -> dict[str, list[int]]:
+    """Return for each statement that an installed paper lists which of these references name it.
+
+    There is none for a paper that is not installed, or lists none.
+    """
+    return next((_about(p, refs) for p in papers.known() if p.id == id), {})
+
+
+def _about(paper: Paper, refs: Sequence[str]) -> dict[str, list[int]]:
+    return {
+        name: [k for k, ref in enumerate(refs) if any(refers(ref, _cited(n)) for n in alike)]
+        for name, alike in paper.alike.items()
+    }
+
+
+def _cited(name: str) -> Stated:
+    kind, _, number = name.partition(" ")
+    return Stated(kind, number, label="", text="", file="", line=0)
 
 
 def refers(ref: str, stated: Stated) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from theorykit.common.spelling import nearest
 from theorykit.common.trees import parse
+from theorykit.drafts import about
 from theorykit.results import (
     Certificate,
     Evidence,
@@ -315,6 +316,17 @@ class Content:
     def papers(self) -> list[str]:
         """The papers, by name."""
         return sorted({e.result.paper for e in self.entries})
+
+    @functools.cached_property
+    def stated(self) -> list[tuple[str, list[tuple[str, list[Entry]]]]]:
+        """By paper, of those that list their statements: each, and what is here about it."""
+        made = []
+        for paper in self.papers:
+            here = [e for e in self.entries if e.result.paper == paper]
+            found = about(paper, [e.result.ref for e in here])
+            if found:
+                made.append((paper, [(n, [here[k] for k in at]) for n, at in found.items()]))
+        return made
 
     def count(self, **fields: str) -> int:
         """Return how many results have this `paper`, `verdict`, `evidence`, `tier`, ...."""

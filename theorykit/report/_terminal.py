@@ -136,7 +136,8 @@ def experiments(known: Sequence[Any]) -> Table:
 
 def covered(found: Coverage, last: Mapping[str, Any]) -> RenderableType:
     """Return the table of `theorykit coverage`; `last`: what was found last of each claim."""
-    made = _columns("statement", "label", "where", "claims")
+    written = any(entry.stated.file for entry in found.entries)  # in a draft
+    made = _columns("statement", *(["label", "where"] * written), "claims")
     for entry in found.entries:
         stated, said = entry.stated, Text()
         for claim in entry.claims:
@@ -146,7 +147,8 @@ def covered(found: Coverage, last: Mapping[str, Any]) -> RenderableType:
             said.append(f"  {verdict or 'not run yet'}", COLOURS[verdict] if verdict else "")
             if claim in entry.moved:
                 said.append("  (the text has changed since)", "bold yellow")
-        made.add_row(stated.name, stated.label, f"{stated.file}:{stated.line}", said or "none")
+        place = [stated.label, f"{stated.file}:{stated.line}"] * written
+        made.add_row(stated.name, *place, said or "none")
     return Group(made, Text(""), Text(found.summary()))
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
+from theorykit import papers
 from theorykit.checks import exhaustive
 from theorykit.claims import claim
-from theorykit.drafts import Stated, coverage
+from theorykit.drafts import Stated, coverage, of_paper
 from theorykit.drafts._coverage import refers
+from theorykit.papers import Paper
 
 DRAFT = r"""\newtheorem{lemma}{Lemma}
 \begin{document}
@@ -95,3 +97,26 @@ def test_a_file_that_is_no_record_stays_as_it_is(tmp_path, claims):
 )
 def test_references(ref, kind, number, label, named):
     assert refers(ref, Stated(kind, number, label, "", "d.tex", 1)) is named
+
+
+def test_a_paper_lists_its_own_statements(claims):
+    stated = ("Lemma 1", "Definition 2", "Theorem A.3", "Corollary 4 = Lemma 1", "Lemma 9")
+    paper = Paper(id="d", title="D", authors=("Noether",), statements=stated)
+    found = of_paper(paper, claims)
+    assert [(e.stated.name, [c.id for c in e.claims]) for e in found.entries] == [
+        ("Lemma 1", ["d.a"]),
+        ("Definition 2", []),
+        ("Theorem A.3", []),
+        ("Corollary 4", ["d.a"]),
+        ("Lemma 9", ["d.c"]),
+    ]
+    assert found.summary() == "3 of 5 statements have claims."
+
+
+@pytest.mark.parametrize("name", [p.id for p in papers.known() if p.is_shipped])
+def test_shipped_papers_list_each_statement_once(name):
+    (paper,) = (p for p in papers.known() if p.id == name)
+    names = [said.partition(" = ")[0] for said in paper.statements]
+    assert names
+    assert len(set(names)) == len(names)
+    assert {said.partition(" = ")[2] for said in paper.statements} - {""} <= set(names)

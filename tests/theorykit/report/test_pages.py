@@ -77,6 +77,26 @@ def test_the_page_says_all_that_is_known_of_a_claim(run):
         assert part in text, part
 
 
+def test_a_paper_that_lists_its_statements_has_a_table_of_them(tmp_path):
+    entries = [
+        result("capture.E1.first", ref="Lemma E.1, eq. (25)"),
+        result("limit.37", "refuted", ref="Lemmas 37 and 38"),
+        result("limit.9", ref="Sec. 3"),
+        result("none.of", ref="Lemma 1"),
+    ]
+    text = pages.html(read_run(write(tmp_path / "run", entries)))
+    Page(text)
+    section = text.split('id="statements"')[1].split("</section>")[0]
+    rows = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', section, re.DOTALL))
+    assert "capture.E1.first" in rows["Lemma E.1"]
+    assert all(
+        "limit.37" in rows[name] and "refuted" in rows[name] for name in ("Lemma 37", "Lemma 38")
+    )
+    assert rows["Theorem 7"].strip() == "none"
+    assert "none.of" not in section
+    assert "capture: 1 of 1 have claims" in section
+
+
 def test_errata_come_before_the_table_with_their_repair(run):
     for text in (pages.html(run), pages.markdown(run), pages.latex(run)):
         errata = re.split("all 6 claims|subsection.{2}Claims|id=.claims.", text, flags=re.I)[0]
