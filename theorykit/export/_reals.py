@@ -16,6 +16,9 @@ from theorykit.export._terms import APPLY, ATOM, LOOSE, PLUS, POWER, TIMES, NotE
 
 _all: "weakref.WeakValueDictionary[Any, Real]" = weakref.WeakValueDictionary()
 
+BEYOND = ("infinity", "NaN")
+"""Constants that are no real numbers; what is made of them is not written."""
+
 LEVELS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES}
 
 
@@ -23,13 +26,15 @@ class Real:
     """A real number as an expression of others.
 
     **Fields:** `op`, a sign or function of Rocq's, "number" or "variable"; `args`, expressions;
-    `value`, of a number the fraction, of a variable its name, of a power the exponent.
+    `value`, of a number the fraction, of a variable its name, of a power the exponent; `finite`,
+    whether neither infinity nor NaN is in it.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "value")
+    __slots__ = ("__weakref__", "args", "finite", "op", "value")
     op: str
     args: tuple["Real", ...]
     value: Any
+    finite: bool
 
     def __new__(cls, op: str, *args: "Real", value: Any = None) -> "Real":
         key = (op, tuple(map(id, args)), value)
@@ -37,6 +42,7 @@ class Real:
         if found is None:
             found = super().__new__(cls)
             found.op, found.args, found.value = op, args, value
+            found.finite = op not in BEYOND and all(a.finite for a in args)
             _all[key] = found
         return found
 
@@ -66,7 +72,7 @@ class Real:
         if self.op == other.op == "number":
             return real(self.value * other.value)
         for a, b in ((self, other), (other, self)):
-            if is_number(a, 0):
+            if is_number(a, 0) and b.finite:
                 return a
             if is_number(a, 1):
                 return b
@@ -123,8 +129,8 @@ class Real:
         return Real("Rmin", self, other)
 
     def is_finite(self) -> bool:
-        """Every real number is."""
-        return True
+        """Whether it is a real number for certain."""
+        return self.finite
 
     def exp(self) -> "Real":
         return real(1) if is_number(self, 0) else Real("exp", self)
@@ -194,7 +200,7 @@ def real(value: Any) -> Real:
     if isinstance(value, float | np.floating) and np.isinf(value):
         return Real("infinity", value=float(value))
     if isinstance(value, float | np.floating) and np.isnan(value):
-        raise NotCertifiable("a side has NaN for a constant.")
+        return Real("NaN")  # which JAX puts where a variance would be one of no numbers
     if isinstance(value, bool | int | float | Fraction | np.integer | np.floating | np.bool_):
         plain = value if isinstance(value, int | Fraction) else float(value)
         return Real("number", value=Fraction(plain))
@@ -206,7 +212,7 @@ def _less(a: Real, b: Real) -> bool | None:
 
 
 def _equal(a: Real, b: Real) -> bool | None:
-    if a is b:
+    if a is b and a.finite:
         return True
     return bool(a.value == b.value) if a.op == b.op == "number" else None
 
@@ -231,16 +237,13 @@ _WITHOUT = {
     "atanh",
     "atan2", "sign", "rem", "complex", "conj", "real", "imag", "eigh", "lu", "exp2",
     "custom_linear_solve", "triangular_solve", "cholesky", "sort", "top_k", "argmax", "argmin",
-    "is_finite",
 }  # fmt: skip
 
 REALS = Field(
     real,
     _less,
     _equal,
-    RULES
-    | {name: _unwritten(name) for name in _WITHOUT}
-    | {"exact": _exact, "is_finite": lambda machine, eqn, x: np.ones(x.shape, bool)},
+    RULES | {name: _unwritten(name) for name in _WITHOUT} | {"exact": _exact},
 )
 """Expressions as the numbers of a machine."""
 
@@ -279,8 +282,8 @@ def _said(x: Real, names: Mapping[Real, str]) -> tuple[str, int]:
         return number(x.value)
     if x.op == "PI":
         return "PI", ATOM
-    if x.op == "infinity":
-        raise NotExportable("a side has infinity for a constant, which is no real number.")
+    if x.op in BEYOND:
+        raise NotExportable(f"a side has {x.op} for a constant, which is no real number.")
     if x.op == "^":
         return f"{said(x.args[0], names, POWER - 1)} ^ {x.value}", POWER
     if x.op == "neg":

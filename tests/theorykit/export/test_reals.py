@@ -141,10 +141,33 @@ def test_a_function_that_rocq_lacks_is_named(f, group):
     assert refused.value.group == group
 
 
-def test_infinity_is_no_number():
-    (found,) = expressions(lambda x: x + jnp.inf, x=())
-    with pytest.raises(NotExportable, match="infinity"):
+@pytest.mark.parametrize(("value", "name"), [(jnp.inf, "infinity"), (jnp.nan, "NaN")])
+@pytest.mark.parametrize("f", [lambda x, c: x + c, lambda x, c: 0 * (c - x), lambda x, c: c])
+def test_what_is_no_number_is_refused_where_it_is_left(f, value, name):
+    (found,) = expressions(lambda x: f(x, value), x=())
+    with pytest.raises(NotExportable, match=f"a side has {name} for a constant"):
         said(found, {})
+
+
+@pytest.mark.parametrize("value", [jnp.inf, jnp.nan])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: jnp.where(jnp.isfinite(x + c), x, 1),
+        lambda x, c: jnp.where(jnp.isnan(x - c), 1, x),
+    ],
+)
+def test_a_choice_by_what_is_no_number_is_not_made(f, value):
+    with pytest.raises(NotExportable):
+        expressions(lambda x: f(x, value), x=())
+
+
+def test_a_choice_by_numbers_is_made():
+    assert text(lambda x: jnp.where(jnp.isfinite(x), x, jnp.nan), x=()) == "x"
+    assert text(lambda x: jnp.where(jnp.isnan(x), jnp.nan, x), x=()) == "x"
+    whole = "(x_0 - t1) ^ 2 + (x_1 - t1) ^ 2"
+    found = expressions(lambda x: x.var(), x=(2,))
+    assert definition("f", found, ["x_0", "x_1"]).endswith(f"\n  ({whole}) / 2.")
 
 
 def test_tanh_is_what_it_is():
