@@ -37,7 +37,10 @@ class Reason:
 
     **Fields:** `of`, the polynomial; `rule`, the rule's name; `squares`, pairs (c, q) with c a
     product that is not negative, so that the sum of c q^2 is `multiplier` times `of` (of a
-    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive.
+    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive;
+    `tangents`, pairs (c, z) with c not negative, so that `of` over `multiplier` is the sum of
+    c (exp(z) - 1 - z) and a quotient of which the part is the numerator. z is made of triples, as
+    `_functions.exponents` returns them.
     """
 
     of: Any
@@ -47,6 +50,7 @@ class Reason:
     squares: tuple[tuple[Any, Any], ...] = ()
     multiplier: Any = 1
     strict: bool = False
+    tangents: tuple[tuple[Any, tuple[tuple[Any, Any, int], ...]], ...] = ()
 
     def lines(self, show: Callable[[Any], str], indent: int = 0) -> Iterator[str]:
         """Yield it line by line, its parts indented; `show` writes a polynomial."""

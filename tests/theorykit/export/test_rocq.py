@@ -49,6 +49,13 @@ class TestOfClaims:
             "motzkin",
             "means",
             "shifted",
+            "grows",
+            "slowly",
+            "entropy",
+            "divergence",
+            "young",
+            "line",
+            "spread",
         ],
     )
     def test_the_proof_is_accepted_and_the_control_refused(self, claims, name, tmp_path):
