@@ -246,16 +246,24 @@ class Proved:
 # Nodes ---------------------------------------------------------------------------------------
 
 
-def _by_field(case: Proved, x: Real, q: Quotient) -> str:
-    """An arithmetic node: an equation between quotients."""
-    about = [q.num]
+def _made_of(case: Proved, x: Real) -> list[Any]:
+    """Return the numerators of what a node is made of, of whose divisors it is said what they are.
+
+    They may have roots that are gone from its own value.
+    """
+    about = []
     for y in parts(x, case.theorem.nodes):
         about.append(case.values[y].num)
         if y.op == "/":
             for z in factors(y.args[1]):
                 case.about(case.values[z])
                 case.other_than_zero(case.values[z].num)
-    return case.to.by_field(*about) + "."
+    return about
+
+
+def _by_field(case: Proved, x: Real, q: Quotient) -> str:
+    """An arithmetic node: an equation between quotients."""
+    return case.to.by_field(q.num, *_made_of(case, x)) + "."
 
 
 def _by_exponents(case: Proved, x: Real, q: Quotient) -> str:
@@ -263,7 +271,7 @@ def _by_exponents(case: Proved, x: Real, q: Quotient) -> str:
     inside = case.values[x.args[0]]
     case.about(inside)
     exponent, product, proof, _, about = case.power(inside if x.op == "exp" else q)
-    equal = case.to.by_field(*about, inside.num, q.num)
+    equal = case.to.by_field(*about, *_made_of(case, x), q.num)
     steps = f"[simpl INR; {equal} | exact {proof} | {equal}]"
     lemma = "" if x.op == "exp" else "apply ln_is. "
     return f"{lemma}apply (exp_is _ ({exponent}) ({product})); {steps}."
@@ -276,7 +284,7 @@ def _by_square(case: Proved, x: Real, q: Quotient) -> str:
     sure = case.to.sure(q.num)
     lemma = "root_is" if x.op == "sqrt" else "abs_is"
     least = f"apply quotient_nonneg; [exact {sure} | positive]" if q.den else f"exact {sure}"
-    return f"apply {lemma}; [{least} | {case.to.by_field(inside.num, q.num)}]."
+    return f"apply {lemma}; [{least} | {case.to.by_field(q.num, *_made_of(case, x))}]."
 
 
 def _by_cases(case: Proved, x: Real, q: Quotient) -> str:

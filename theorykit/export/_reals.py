@@ -1,4 +1,4 @@
-"""Both sides of a claim as terms over R: the jaxpr, run on expressions in place of numbers.
+"""Real numbers as expressions, and as Rocq reads them.
 
 An expression is one object for each value, so that what is used more than once is found, and gets a
 name. Constants are exact: a float is the rational number that it is, as in the certificates.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.certify import RULES, Field, NotCertifiable
+from theorykit.certify import NotCertifiable
 from theorykit.export._terms import APPLY, ATOM, LOOSE, PLUS, POWER, TIMES, NotExportable
 
 _all: "weakref.WeakValueDictionary[Any, Real]" = weakref.WeakValueDictionary()
@@ -207,47 +207,6 @@ def real(value: Any) -> Real:
     raise NotCertifiable(f"{value!r} is not written as an exact real number.")
 
 
-def _less(a: Real, b: Real) -> bool | None:
-    return bool(a.value < b.value) if a.op == b.op == "number" else False if a is b else None
-
-
-def _equal(a: Real, b: Real) -> bool | None:
-    if a is b and a.finite:
-        return True
-    return bool(a.value == b.value) if a.op == b.op == "number" else None
-
-
-def _exact(machine: Any, eqn: Any) -> np.ndarray:
-    value = eqn.params["value"]
-    named = {"pi": Real("PI"), "e": real(1).exp()}
-    made = np.empty((), dtype=object)
-    made[()] = real(named.get(value, value) if isinstance(value, str) else value)
-    return made
-
-
-def _unwritten(name: str) -> Any:
-    def rule(machine: Any, eqn: Any, *xs: Any) -> Any:
-        raise NotCertifiable(f"{name} is not written for Rocq.", primitive=name)
-
-    return rule
-
-
-_WITHOUT = {
-    "erf", "erfc", "erf_inv", "lgamma", "digamma", "cbrt", "asin", "acos", "asinh", "acosh",
-    "atanh",
-    "atan2", "sign", "rem", "complex", "conj", "real", "imag", "eigh", "lu", "exp2",
-    "custom_linear_solve", "triangular_solve", "cholesky", "sort", "top_k", "argmax", "argmin",
-}  # fmt: skip
-
-REALS = Field(
-    real,
-    _less,
-    _equal,
-    RULES | {name: _unwritten(name) for name in _WITHOUT} | {"exact": _exact},
-)
-"""Expressions as the numbers of a machine."""
-
-
 # Text --------------------------------------------------------------------------------------
 
 
@@ -342,19 +301,3 @@ def definition(name: str, roots: Sequence[Real], bound: Sequence[str]) -> str:
     result = entries[0] if len(roots) == 1 else "[" + ";\n   ".join(entries) + "]"
     head = f" ({' '.join(bound)} : R)" if bound else ""
     return "\n".join([f"Definition {name}{head} : {type_} :=", *lines, f"  {result}."])
-
-
-def sides(program: Any, leaves: Sequence[np.ndarray]) -> tuple[list[Real], list[Real]]:
-    """Return the entries of both sides of a traced claim.
-
-    **Raises:** `NotExportable` for what has no expression.
-    """
-    from theorykit.certify import Machine
-
-    try:
-        left, right = program.run(Machine(field=REALS), leaves)
-    except NotCertifiable as error:
-        what = error.primitive
-        group = f"the sides use {what}, which is not written for Rocq" if what else str(error)
-        raise NotExportable(f"{error}".rstrip(".") + ".", group) from None
-    return [real(x) for x in left.flat], [real(x) for x in right.flat]

@@ -12,7 +12,8 @@ from theorykit.certify import MOST_WORK, NotCertifiable, Program, Work, ball
 from theorykit.checks import identity, inequality, on_box
 from theorykit.export._everywhere import theorem
 from theorykit.export._lemmas import LEMMAS
-from theorykit.export._reals import Real, definition, is_polynomial, number, sides, variables
+from theorykit.export._reals import Real, definition, is_polynomial, number, variables
+from theorykit.export._rules import sides
 from theorykit.export._script import Part, kind
 from theorykit.export._stated import stated
 from theorykit.export._terms import NotExportable

@@ -269,6 +269,52 @@ def spread():
     )
 
 
+@claim("mine.ridge", ref="Lemma 28", statement=r"(x x^T + k I) a = y")
+def ridge():
+    """Of a linear system's solution a. Control: without the ridge."""
+    def back(x, y, k, c):
+        K = jnp.outer(x, x)
+        a = jnp.linalg.solve(K + k * jnp.eye(2), y)
+        return K @ a + c * k * a
+
+    return identity(
+        lhs=lambda x, y, k: back(x, y, k, 1), rhs=lambda x, y, k: y,
+        over=inputs(x=reals(2), y=reals(2), k=positive()),
+        control=dict(lhs=lambda x, y, k: back(x, y, k, 0)),
+    )
+
+
+@claim("mine.factored", ref="Lemma 29", statement=r"L_{22}^2 = A_{22} - A_{12}^2 / A_{11}")
+def factored():
+    """Of Cholesky's factor L. Control: without the second term."""
+    A = lambda b, s, t: jnp.array([[s, b], [b, b * b / s + t]])
+    return identity(
+        lhs=lambda b, s, t: jnp.linalg.cholesky(A(b, s, t))[1, 1] ** 2, rhs=lambda b, s, t: t,
+        over=inputs(b=reals(), s=positive(), t=positive()),
+        control=dict(rhs=lambda b, s, t: A(b, s, t)[1, 1]),
+    )
+
+
+@claim("mine.eigen", ref="Lemma 30", statement=r"\\max_i A_{ii} \\le \\lambda_2(A)")
+def eigen():
+    """Of a symmetric matrix. Control: the smaller eigenvalue."""
+    values = lambda a, b, d: jnp.linalg.eigvalsh(jnp.array([[a, b], [b, d]]))
+    return inequality(
+        lhs=lambda a, b, d: jnp.maximum(a, d), rhs=lambda a, b, d: values(a, b, d)[1],
+        over=inputs(a=reals(), b=reals(), d=reals()),
+        control=dict(rhs=lambda a, b, d: values(a, b, d)[0]),
+    )
+
+
+@claim("mine.ordered", ref="Lemma 31", statement=r"x_{(1)} + x_{(2)} = x_1 + x_2")
+def ordered():
+    """Sorted numbers. Control: twice the smaller one."""
+    return identity(
+        lhs=lambda x: jnp.sort(x).sum(), rhs=lambda x: x.sum(), over=inputs(x=reals(2)),
+        control=dict(lhs=lambda x: 2 * jnp.sort(x)[0]),
+    )
+
+
 @claim("mine.built", ref="Lemma 9", statement=r"1 = 1")
 def built():
     """A construction. Control: 2."""

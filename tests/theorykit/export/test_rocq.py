@@ -56,6 +56,10 @@ class TestOfClaims:
             "young",
             "line",
             "spread",
+            "ridge",
+            "factored",
+            "eigen",
+            "ordered",
         ],
     )
     def test_the_proof_is_accepted_and_the_control_refused(self, claims, name, tmp_path):
@@ -77,6 +81,8 @@ class TestOfClaims:
             "capture.A3.mlp_step.scale.repaired",
             "capture.E1.first_derivative",
             "capture.two_stage",
+            "capture.4.1.footnote4.ridge",
+            "capture.B.inverse_entries",
             "limit.12.clusters.repaired",
             "limit.23.training_length",
             "quantitative.5.3.chain.stationary",
