@@ -358,3 +358,31 @@ def open_factors(ring: Ring, p: Any, strict: bool = True) -> tuple[int, Any]:
             continue
         rest = rest * f ** (2 - e % 2)
     return sign, rest
+
+
+def last_factor(ring: Ring, p: Any) -> tuple[list[Reason], Any] | None:
+    """Return the one factor whose sign is not known, and why the others are not negative.
+
+    None where there is no other factor, or more than one of an unknown sign.
+    """
+    scale, factors = factored(ring, p)
+    parts, left = [], []
+    for f, e in factors:
+        if e % 2 == 0:
+            continue
+        sign = signed(ring, f)
+        found = certain(ring, sign * f) if sign else None
+        if found:
+            parts.append(found)
+            scale *= sign
+        else:
+            left.append(f)
+    if len(left) != 1 or left[0] == primitive(p)[0]:
+        return None
+    return parts, left[0] if scale > 0 else -left[0]
+
+
+def product(p: Any, parts: Sequence[Reason], last: Reason | None) -> Reason | None:
+    """Return why a product is not negative: its parts are not, and the last factor is not."""
+    how = "a product of these, times squares"
+    return Reason(p, "factors", how, (*parts, last)) if last else None
