@@ -89,7 +89,8 @@ class _Slopes:
         then a point at its end may be out of the domain.
         """
         ring, x = self.ring, self.x
-        lows, highs = [fmpq(0)] if ring.signs.get(x) else [], []
+        lows: list[fmpq] = [fmpq(0)] if ring.signs.get(x) else []
+        highs: list[fmpq] = []
         for fact in ring.facts.values():
             if fact.letters.isdisjoint(self.moving) or self.is_raised(fact.of):
                 continue
