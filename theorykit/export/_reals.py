@@ -281,6 +281,15 @@ def used(
     return order, uses
 
 
+def written_out(roots: Iterable[Real]) -> int:
+    """Return how many signs expressions have where what is used twice is written twice."""
+    roots = list(roots)
+    count: dict[Real, int] = {}
+    for x in used(roots)[0]:
+        count[x] = 1 + sum(count[a] for a in x.args)
+    return sum(count[r] for r in roots)
+
+
 def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
     """Return names of the expressions that are used more than once, innermost first."""
     order, uses = used(roots)

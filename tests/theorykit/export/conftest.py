@@ -315,6 +315,21 @@ def ordered():
     )
 
 
+@claim("mine.orbit", ref="Lemma 32", statement=r"f^{12}(x) \\le 1/2", expect="refuted",
+       falls="wording", consequence="None.")
+def orbit():
+    """Of the logistic map f, which is long where it is written out. Control: 0."""
+    def steps(x):
+        for _ in range(12):
+            x = jnp.maximum(4 * x * (1 - x), 0.0)
+        return x
+
+    return inequality(
+        lhs=steps, rhs=lambda x: 0.5, over=inputs(x=interval(0.1, 0.9)), starts=4, steps=20,
+        control=dict(rhs=lambda x: 0.0),
+    )
+
+
 @claim("mine.built", ref="Lemma 9", statement=r"1 = 1")
 def built():
     """A construction. Control: 2."""

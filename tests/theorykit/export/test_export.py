@@ -129,6 +129,13 @@ def test_a_refuted_inequality_is_stated_at_its_witness(claims):
     assert "Theorem refuted : lhs (" in export(claims["falls"], control=True).text
 
 
+def test_what_would_be_long_is_enclosed_name_by_name(claims):
+    text = theorem(export(claims["orbit"]))
+    assert "clearbody t12 t11 " in text or "clearbody t11 t10 " in text
+    assert text.count("\nenclose T") == text.count(") by reflexivity.") > 5
+    assert "enclose" not in theorem(export(claims["falls"]))
+
+
 def test_of_several_entries_the_one_that_fails_is_stated(claims):
     made = export(claims["differs"])
     assert (

@@ -60,6 +60,7 @@ class TestOfClaims:
             "factored",
             "eigen",
             "ordered",
+            "orbit",
         ],
     )
     def test_the_proof_is_accepted_and_the_control_refused(self, claims, name, tmp_path):
