@@ -79,7 +79,7 @@ class TestOfClaims:
         "id",
         [
             "capture.4.4.triangle.decision",
-            "capture.A3.mlp_step.scale.repaired",
+            "capture.eq10.rkhs_norm",
             "capture.E1.first_derivative",
             "capture.two_stage",
             "capture.4.1.footnote4.ridge",
