@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,17 +45,27 @@ def real_only(eqn: Any) -> None:
 
 @rule("cholesky")
 def _cholesky(machine, eqn, x):
+    def positive(left):
+        if machine.field.less(machine.number(0), left) is not True:
+            raise Doubt("the matrix is not certainly positive definite")
+
+    return factor(machine, eqn, x, positive)
+
+
+def factor(machine: Machine, eqn: Any, x: np.ndarray, positive: Callable[[Any], Any]) -> np.ndarray:
+    """Return the factors of matrices; `positive` is told of what roots are taken of."""
     real_only(eqn)
-    return unbatched([_cholesky_of(machine, a) for a in batched(x)], eqn.outvars[0])
+    return unbatched([_factor(machine, a, positive) for a in batched(x)], eqn.outvars[0])
 
 
-def _cholesky_of(machine: Machine, a: Shaped[np.ndarray, "n n"]) -> Shaped[np.ndarray, "n n"]:
+def _factor(
+    machine: Machine, a: Shaped[np.ndarray, "n n"], positive: Callable[[Any], Any]
+) -> Shaped[np.ndarray, "n n"]:
     n = len(a)
     low = objects(machine.number(0), a.shape).copy()
     for j in range(n):
         left = a[j, j] - sum((low[j, k] ** 2 for k in range(j)), machine.number(0))
-        if machine.field.less(machine.number(0), left) is not True:
-            raise Doubt("the matrix is not certainly positive definite")
+        positive(left)
         low[j, j] = machine.field.root(left)
         for i in range(j + 1, n):
             inner = sum((low[i, k] * low[j, k] for k in range(j)), machine.number(0))

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -146,8 +146,18 @@ def _sort(machine: Machine, eqn: Any, *xs: np.ndarray) -> list[np.ndarray]:
     return [np.moveaxis(rows, -1, eqn.params["dimension"])]
 
 
-def _linear_solve(machine: Machine, eqn: Any, *xs: Any) -> list[Any]:
-    """Solve by minors over the determinant, whose sign is proved."""
+Solver = Callable[[np.ndarray, np.ndarray], Sequence[Any]]
+"""Takes the matrix and the right side of a linear system, and returns its solution."""
+
+
+def by_solver(solved: Solver, is_zero: Callable[[Any], bool]) -> Rule:
+    """Return the rule of linear systems, which are solved block by block."""
+    return functools.partial(_linear_solve, solved, is_zero)
+
+
+def _linear_solve(
+    solved: Solver, is_zero: Callable[[Any], bool], machine: Machine, eqn: Any, *xs: Any
+) -> list[Any]:
     lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     size = lengths.matvec
     consts = xs[:size]
@@ -165,12 +175,13 @@ def _linear_solve(machine: Machine, eqn: Any, *xs: Any) -> list[Any]:
         columns.append(out.reshape(-1))
     A, flat = np.stack(columns, axis=1), b.reshape(-1)
     x = np.empty(flat.shape, dtype=object)
-    for rows in _blocks(A):
-        x[rows] = _solved(A[np.ix_(rows, rows)], flat[rows])
+    for rows in _blocks(np.vectorize(lambda v: 0 if is_zero(v) else 1, otypes=[int])(A)):
+        x[rows] = solved(A[np.ix_(rows, rows)], flat[rows])
     return [x.reshape(b.shape)]
 
 
 def _solved(A: np.ndarray, b: np.ndarray) -> list[Quotient]:
+    """Solve by minors over the determinant, whose sign is proved."""
     n = len(A)
     if n > MOST_UNKNOWNS:
         raise Doubt(f"a system of more than {MOST_UNKNOWNS} unknowns has too many minors")
@@ -212,12 +223,19 @@ def _cofactors(rows: list[list[Quotient]]) -> list[list[Quotient]]:
     return made
 
 
-def _eigh(machine: Machine, eqn: Any, x: np.ndarray) -> list[Any]:
+def by_eigenvalues(of_matrix: Callable[[np.ndarray], np.ndarray]) -> Rule:
+    """Return the rule of a symmetric matrix's eigenvalues, from its lower triangle."""
+    return functools.partial(_eigh, of_matrix)
+
+
+def _eigh(
+    of_matrix: Callable[[np.ndarray], np.ndarray], machine: Machine, eqn: Any, x: np.ndarray
+) -> list[Any]:
     real_only(eqn)
     if eqn.params.get("subset_by_index") is not None:
         raise Doubt("a subset of the eigenvalues has no rule")
     lower = eqn.params["lower"]
-    values = [_eigenvalues(a if lower else a.T) for a in batched(x)]
+    values = [of_matrix(a if lower else a.T) for a in batched(x)]
     why = machine.doubt(eqn, Doubt("eigenvectors are not unique, only eigenvalues have a form"))
     return [Unknown(why), unbatched(values, eqn.outvars[1])]
 
@@ -336,8 +354,8 @@ OWN: dict[str, Rule] = {
     "reduce_max": folded(_largest),
     "reduce_min": folded(_smallest),
     "sort": _sort,
-    "custom_linear_solve": _linear_solve,
-    "eigh": _eigh,
+    "custom_linear_solve": by_solver(_solved, lambda q: q == 0),
+    "eigh": by_eigenvalues(_eigenvalues),
     "svd": _svd,
 }
 """Rules of their own."""

@@ -36,9 +36,10 @@ from theorykit.certify._signs import (
     by_root,
     by_terms,
     certain,
-    factored,
-    signed,
+    last_factor,
+    product,
 )
+from theorykit.certify._slopes import by_slopes
 from theorykit.certify._squares import by_program
 from theorykit.certify._tangents import by_tangents
 from theorykit.common.arguments import function
@@ -124,6 +125,7 @@ def below(ring: Ring, left: Sequence[Any], right: Sequence[Any]) -> list[AtLeast
                 found = _in_bounds(ring, p) or certain(ring, p, deep=DEEP) or _with_effort(ring, p)
             if found is None and step != "form":
                 found = by_tangents(ring, num, partial(_soon, ring))
+                found = found or by_slopes(ring, num, partial(_lightly, ring))
                 step, p = ("itself", num) if found else (step, p)
             if found is None and p.is_constant():
                 raise Open(f"rhs - lhs is {ring.show(p)}, and a proof has no tolerance.")
@@ -201,16 +203,11 @@ def _in_bounds(ring: Ring, p: Any) -> Reason | None:
     found = by_bounds(ring, p)
     if found:
         return found
-    last = _last_factor(ring, p)
+    last = last_factor(ring, p)
     if last is not None:
-        return _product(p, last[0], _in_bounds(ring, last[1]))
+        return product(p, last[0], _in_bounds(ring, last[1]))
     either = lambda ring, q, strict, deep: certain(ring, q, strict) or by_bounds(ring, q, strict)
     return by_root(ring, p, False, SHALLOW, either)
-
-
-def _product(p: Any, parts: Sequence[Reason], last: Reason | None) -> Reason | None:
-    how = "a product of these, times squares"
-    return Reason(p, "factors", how, (*parts, last)) if last else None
 
 
 def _soon(ring: Ring, p: Any) -> Reason | None:
@@ -218,13 +215,19 @@ def _soon(ring: Ring, p: Any) -> Reason | None:
     return certain(ring, p) or _with_effort(ring, p)
 
 
+def _lightly(ring: Ring, p: Any) -> Reason | None:
+    """The same with effort only where no functions are left."""
+    found = certain(ring, p) or by_tangents(ring, p, partial(certain, ring))
+    return found or (None if set(ring.used(p)) & set(ring.made) else _with_effort(ring, p))
+
+
 def _with_effort(ring: Ring, p: Any) -> Reason | None:
     if p.is_constant():
         return None
-    last = _last_factor(ring, p)
+    last = last_factor(ring, p)
     if last is not None:
         parts, f = last
-        return _product(p, parts, _soon(ring, f))
+        return product(p, parts, _soon(ring, f))
     letters = [i for i in ring.used(p) if ring.signs.get(i, REAL) and i not in ring.squares]
     multiplier = sum((ring.gens[i] for i in letters), ring.constant(0))
     if not any(ring.signs[i] is POSITIVE for i in letters):
@@ -256,28 +259,6 @@ def _with_effort(ring: Ring, p: Any) -> Reason | None:
         if squares:
             return Reason(p, "squares", "a sum of squares", squares=squares, multiplier=times)
     return None
-
-
-def _last_factor(ring: Ring, p: Any) -> tuple[list[Reason], Any] | None:
-    """Return the one factor whose sign is not known, and why the others are not negative.
-
-    None where there is no other factor, or more than one of an unknown sign.
-    """
-    scale, factors = factored(ring, p)
-    parts, left = [], []
-    for f, e in factors:
-        if e % 2 == 0:
-            continue
-        sign = signed(ring, f)
-        found = certain(ring, sign * f) if sign else None
-        if found:
-            parts.append(found)
-            scale *= sign
-        else:
-            left.append(f)
-    if len(left) != 1 or left[0] == primitive(p)[0]:
-        return None
-    return parts, left[0] if scale > 0 else -left[0]
 
 
 def _by_polya(ring: Ring, p: Any, multiplier: Any) -> Reason | None:

@@ -37,7 +37,10 @@ class Reason:
 
     **Fields:** `of`, the polynomial; `rule`, the rule's name; `squares`, pairs (c, q) with c a
     product that is not negative, so that the sum of c q^2 is `multiplier` times `of` (of a
-    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive.
+    multiple, `multiplier` is what the first part is taken times); `strict`, whether it is positive;
+    `tangents`, pairs (c, z) with c not negative, so that `of` over `multiplier` is the sum of
+    c (exp(z) - 1 - z) and a quotient of which the part is the numerator. z is made of triples, as
+    `_functions.exponents` returns them.
     """
 
     of: Any
@@ -47,6 +50,7 @@ class Reason:
     squares: tuple[tuple[Any, Any], ...] = ()
     multiplier: Any = 1
     strict: bool = False
+    tangents: tuple[tuple[Any, tuple[tuple[Any, Any, int], ...]], ...] = ()
 
     def lines(self, show: Callable[[Any], str], indent: int = 0) -> Iterator[str]:
         """Yield it line by line, its parts indented; `show` writes a polynomial."""
@@ -354,3 +358,31 @@ def open_factors(ring: Ring, p: Any, strict: bool = True) -> tuple[int, Any]:
             continue
         rest = rest * f ** (2 - e % 2)
     return sign, rest
+
+
+def last_factor(ring: Ring, p: Any) -> tuple[list[Reason], Any] | None:
+    """Return the one factor whose sign is not known, and why the others are not negative.
+
+    None where there is no other factor, or more than one of an unknown sign.
+    """
+    scale, factors = factored(ring, p)
+    parts, left = [], []
+    for f, e in factors:
+        if e % 2 == 0:
+            continue
+        sign = signed(ring, f)
+        found = certain(ring, sign * f) if sign else None
+        if found:
+            parts.append(found)
+            scale *= sign
+        else:
+            left.append(f)
+    if len(left) != 1 or left[0] == primitive(p)[0]:
+        return None
+    return parts, left[0] if scale > 0 else -left[0]
+
+
+def product(p: Any, parts: Sequence[Reason], last: Reason | None) -> Reason | None:
+    """Return why a product is not negative: its parts are not, and the last factor is not."""
+    how = "a product of these, times squares"
+    return Reason(p, "factors", how, (*parts, last)) if last else None

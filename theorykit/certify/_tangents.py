@@ -1,9 +1,11 @@
 """Logarithms and exponentials beside their arguments: log z >= 1 - 1/z, and exp z >= 1 + z.
 
 So sums m log(a/b) with positive m are at least sums of m (1 - b/a), in which no logarithm is left.
-The bound is exact where a = b, as in an entropy at uniform weights.
+The bound is exact where a = b, as in an entropy at uniform weights. Both are the same tangent: that
+of the logarithm is the one of exp(-log z).
 """
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -22,22 +24,38 @@ MOST_EXPONENTIALS = 8
 Prove = Callable[[Any], Reason | None]
 
 
+Exponents = tuple[tuple[Quotient, Quotient, int], ...]
+"""Triples (v, b, n), with v = exp(b): the sum of n b."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Bound:
+    """What a polynomial over `over` is at least, and why: see `Reason.tangents`."""
+
+    least: Quotient
+    how: str
+    tangents: tuple[tuple[Any, Exponents], ...]
+    over: Any = 1
+
+
 def by_tangents(ring: Ring, p: Any, prove: Prove) -> Reason | None:
     """Return why a polynomial in logarithms or exponentials, and other letters, is not negative.
 
     **Arguments:** `prove`: the same of a polynomial without them.
     """
     try:
-        for least, how in itertools.chain(_of_exponentials(ring, p), _of_logarithms(ring, p)):
-            found = prove(ring.reduced(least.cancelled().num))
+        for it in itertools.chain(_of_exponentials(ring, p), _of_logarithms(ring, p)):
+            found = prove(ring.reduced(it.least.cancelled().num))
             if found:
-                return Reason(p, "tangents", how, (found,))
+                return Reason(
+                    p, "tangents", it.how, (found,), multiplier=it.over, tangents=it.tangents
+                )
     except Doubt:  # a denominator without a sign
         pass
     return None
 
 
-def _of_logarithms(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
+def _of_logarithms(ring: Ring, p: Any) -> Iterator[_Bound]:
     """Yield what is at most a polynomial that is linear in logarithms, and why.
 
     Where x stands beside exp(x), it is a logarithm, too.
@@ -66,27 +84,31 @@ def _logarithms(ring: Ring, p: Any) -> tuple[dict[int, Any], dict[int, Any]]:
     return logs, exponents
 
 
-def _least(ring: Ring, p: Any, logs: dict[int, Any]) -> tuple[Quotient, str] | None:
+def _least(ring: Ring, p: Any, logs: dict[int, Any]) -> _Bound | None:
     taken = _taken_apart(ring, p, list(logs))
     if taken is None:
         return None
     rest, beside = taken
-    least, said = [Quotient(ring, rest)], []
+    least, said, tangents = [Quotient(ring, rest)], [], []
     for m, counts in beside:
         if not certain(ring, m):
             return None
         powers = {i: c * logs[i][1] for i, c in counts.items()}
         scale = _common(powers.values())
         up = down = constant(ring, 1)
+        minus: list[tuple[Quotient, Quotient, int]] = []
         for i, c in powers.items():
             n, z = int((c / scale).p), logs[i][0]
+            minus.append((z, Quotient(ring, ring.gens[i] / logs[i][1]), -n))
             up, down = (up * z**n, down) if n > 0 else (up, down * z**-n)
         least.append(Quotient(ring, m) * scale * (1 - down / up))
         said.append(f"({up.cancelled().key}) / ({down.cancelled().key})")
-    return total(least), f"log z >= 1 - 1/z for z = {', '.join(said)}; what is left:"
+        tangents.append((m * scale, tuple(minus)))
+    how = f"log z >= 1 - 1/z for z = {', '.join(said)}; what is left:"
+    return _Bound(total(least), how, tuple(tangents))
 
 
-def _of_exponentials(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
+def _of_exponentials(ring: Ring, p: Any) -> Iterator[_Bound]:
     """Yield what is at most a polynomial over one of its exponentials, and why."""
     is_exp = lambda made: made[0] == "exp" and isinstance(made[1], Quotient)
     exps = [i for i in ring.used(p) if is_exp(ring.made.get(i, ("", None)))]
@@ -101,15 +123,24 @@ def _of_exponentials(ring: Ring, p: Any) -> Iterator[tuple[Quotient, str]]:
     for over in beside:  # the one whose weight may have any sign
         if not all(good for here, good in signs.items() if here != over):
             continue
-        least, said = [], []
+        least, said, tangents = [], [], []
         for here, m in beside.items():
             least.append(Quotient(ring, m))
             if here != over:
                 powers = zip(exps, here, over, strict=True)
-                exponent = total([ring.made[i][1] * (e - o) for i, e, o in powers if e != o])
+                parts = tuple(
+                    (Quotient(ring, ring.gens[i]), ring.made[i][1], e - o)
+                    for i, e, o in powers
+                    if e != o
+                )
+                exponent = total([base * n for _, base, n in parts])
                 least[-1] *= 1 + exponent
                 said.append(exponent.key)
-        yield total(least), f"exp z >= 1 + z for z = {', '.join(said)}; what is left:"
+                tangents.append((m, parts))
+        how = f"exp z >= 1 + z for z = {', '.join(said)}; what is left:"
+        times = dict(zip(exps, over, strict=True))
+        powers = tuple(times.get(i, 0) for i in range(len(ring.gens)))
+        yield _Bound(total(least), how, tuple(tangents), ring.context.from_dict({powers: 1}))
 
 
 def _taken_apart(

@@ -15,6 +15,11 @@ from theorykit.certify._functions import exp as exp
 from theorykit.certify._functions import exponents as exponents
 from theorykit.certify._functions import log as log
 from theorykit.certify._functions import sqrt as sqrt
+from theorykit.certify._linalg import factor as factor
+from theorykit.certify._machine import is_inexact as is_inexact
+from theorykit.certify._normal import MOST_UNKNOWNS as MOST_UNKNOWNS
+from theorykit.certify._normal import by_eigenvalues as by_eigenvalues
+from theorykit.certify._normal import by_solver as by_solver
 from theorykit.certify._order import AtLeast as AtLeast
 from theorykit.certify._order import below as below
 from theorykit.certify._quotients import Quotient as Quotient

@@ -10,7 +10,7 @@ from typing import Any
 from theorykit.certify import steps
 from theorykit.certify.steps import AtLeast, Quotient, Reason, Ring
 from theorykit.export._reals import Real, said
-from theorykit.export._reasons import Argument
+from theorykit.export._reasons import Argument, alike
 from theorykit.export._stated import below, factors, flattened, parts
 from theorykit.export._terms import NotExportable
 
@@ -26,6 +26,7 @@ class Proved:
         self.values = theorem.values
         self.to = theorem.argument(ring)
         self.to.by_exponential = self.raised
+        self.to.by_tangents = self.tangents
         self._done: set[int] = set()
         self.equations: dict[Real, str] = {}
         for q in self.values.values():
@@ -88,10 +89,16 @@ class Proved:
 
     def power(self, q: Quotient) -> tuple[str, str, str, Quotient, list[Any]]:
         """Return what exp(q) is: the exponent as a sum, the product, a proof, and its value."""
+        return self.product(steps.exponents(q))
+
+    def product(
+        self, exponents: Sequence[tuple[Quotient, Quotient, int]]
+    ) -> tuple[str, str, str, Quotient, list[Any]]:
+        """Return the same of triples (v, b, n) with v = exp(b): of the exponential of all n b."""
         ring, to = self.ring, self.to
         whole = steps.constant(ring, 1)
         sums, products, proof, about = [], [], "", []
-        for value, base, n in steps.exponents(q):
+        for value, base, n in exponents:
             self.about(value)
             self.about(base)
             (i,) = ring.used(base.num) if ring.only(base.num) is not None else (None,)
@@ -134,6 +141,46 @@ class Proved:
             f"  | exact {given} | {equal} | positive]. }}"
         )
         return f"clear - {name}; lra."
+
+    def tangents(self, to: Argument, reason: Reason, strict: bool) -> str:
+        """Return the tactic for what is at least the same with exp(z) >= 1 + z put in."""
+        ring, p = self.ring, reason.of
+        over = p.context().constant(1) * reason.multiplier
+        left, terms, proofs = Quotient(ring, p) / Quotient(ring, over), [], []
+        used = [p, over]
+        for weight, exponents in reason.tangents:
+            exponent, product, proof, value, about = self.product(exponents)
+            z = steps.constant(ring, 0)
+            for _, base, n in exponents:
+                z = z + base * n
+            self.about(value)
+            self.about(z)
+            equal = to.by_field(*about, value.num, z.num)
+            above, name = f"{to.quotient(value)} - 1 - ({to.quotient(z)})", to.fresh("K")
+            to.say(
+                f"assert ({name} : 0 <= {above}).\n"
+                f"{{ apply tangent. apply (exp_is _ ({exponent}) ({product})); "
+                f"[simpl INR; {equal} | exact {proof} | {equal}]. }}"
+            )
+            terms.append(f"({to.text(weight)}) * ({above})")
+            proofs.append(f"(Rmult_le_pos _ _ {to.sure(weight)} {name})")
+            left = left - Quotient(ring, weight) * (value - 1 - z)
+            used += [*about, weight, value.num, z.num]
+        left = left.cancelled()
+        self.about(left)
+        num = ring.reduced(left.num)
+        if not alike(num, reason.parts[0].of):
+            raise NotExportable("what a tangent leaves is not found once more.")
+        sure = to.scaled(num, reason.parts[0])
+        least = f"({to.text(num)}) / ({to.denominator(left)})"
+        whole = f"({to.text(over)}) * ({' + '.join([least, *terms])})"
+        steps_ = f"[apply quotient_nonneg; [exact {sure} | positive] | exact {proofs[0]}]"
+        for proof in proofs[1:]:
+            steps_ = f"[apply Rplus_le_le_0_compat; {steps_} | exact {proof}]"
+        return (
+            f"replace ({to.text(p)}) with ({whole}) by ({to.by_field(*used, num)}). "
+            f"apply Rmult_le_pos; [nonneg | apply Rplus_le_le_0_compat; {steps_}]."
+        )
 
     def finish(self, goals: Sequence[Any]) -> None:
         """Say that the sides are the same, or in order, entry by entry."""
@@ -199,16 +246,24 @@ class Proved:
 # Nodes ---------------------------------------------------------------------------------------
 
 
-def _by_field(case: Proved, x: Real, q: Quotient) -> str:
-    """An arithmetic node: an equation between quotients."""
-    about = [q.num]
+def _made_of(case: Proved, x: Real) -> list[Any]:
+    """Return the numerators of what a node is made of, of whose divisors it is said what they are.
+
+    They may have roots that are gone from its own value.
+    """
+    about = []
     for y in parts(x, case.theorem.nodes):
         about.append(case.values[y].num)
         if y.op == "/":
             for z in factors(y.args[1]):
                 case.about(case.values[z])
                 case.other_than_zero(case.values[z].num)
-    return case.to.by_field(*about) + "."
+    return about
+
+
+def _by_field(case: Proved, x: Real, q: Quotient) -> str:
+    """An arithmetic node: an equation between quotients."""
+    return case.to.by_field(q.num, *_made_of(case, x)) + "."
 
 
 def _by_exponents(case: Proved, x: Real, q: Quotient) -> str:
@@ -216,7 +271,7 @@ def _by_exponents(case: Proved, x: Real, q: Quotient) -> str:
     inside = case.values[x.args[0]]
     case.about(inside)
     exponent, product, proof, _, about = case.power(inside if x.op == "exp" else q)
-    equal = case.to.by_field(*about, inside.num, q.num)
+    equal = case.to.by_field(*about, *_made_of(case, x), q.num)
     steps = f"[simpl INR; {equal} | exact {proof} | {equal}]"
     lemma = "" if x.op == "exp" else "apply ln_is. "
     return f"{lemma}apply (exp_is _ ({exponent}) ({product})); {steps}."
@@ -229,7 +284,7 @@ def _by_square(case: Proved, x: Real, q: Quotient) -> str:
     sure = case.to.sure(q.num)
     lemma = "root_is" if x.op == "sqrt" else "abs_is"
     least = f"apply quotient_nonneg; [exact {sure} | positive]" if q.den else f"exact {sure}"
-    return f"apply {lemma}; [{least} | {case.to.by_field(inside.num, q.num)}]."
+    return f"apply {lemma}; [{least} | {case.to.by_field(q.num, *_made_of(case, x))}]."
 
 
 def _by_cases(case: Proved, x: Real, q: Quotient) -> str:

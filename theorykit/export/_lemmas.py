@@ -107,6 +107,9 @@ Proof.
   apply exp_increasing in G. rewrite exp_0 in G. lra.
 Qed.
 
+Lemma tangent (z e : R) : exp z = e -> 0 <= e - 1 - z.
+Proof. intros <-. pose proof (exp_ineq1_le z). lra. Qed.
+
 Lemma raised (f e n d : R) : exp f = e -> 0 <= f -> e - 1 = n / d -> 0 < d -> 0 <= n.
 Proof.
   intros <- F E D. replace n with ((exp f - 1) * d) by (rewrite E; field; lra).

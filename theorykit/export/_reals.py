@@ -1,4 +1,4 @@
-"""Both sides of a claim as terms over R: the jaxpr, run on expressions in place of numbers.
+"""Real numbers as expressions, and as Rocq reads them.
 
 An expression is one object for each value, so that what is used more than once is found, and gets a
 name. Constants are exact: a float is the rational number that it is, as in the certificates.
@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from theorykit.certify import RULES, Field, NotCertifiable
+from theorykit.certify import NotCertifiable
 from theorykit.export._terms import APPLY, ATOM, LOOSE, PLUS, POWER, TIMES, NotExportable
 
 _all: "weakref.WeakValueDictionary[Any, Real]" = weakref.WeakValueDictionary()
+
+BEYOND = ("infinity", "NaN")
+"""Constants that are no real numbers; what is made of them is not written."""
 
 LEVELS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES}
 
@@ -23,13 +26,15 @@ class Real:
     """A real number as an expression of others.
 
     **Fields:** `op`, a sign or function of Rocq's, "number" or "variable"; `args`, expressions;
-    `value`, of a number the fraction, of a variable its name, of a power the exponent.
+    `value`, of a number the fraction, of a variable its name, of a power the exponent; `finite`,
+    whether neither infinity nor NaN is in it.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "value")
+    __slots__ = ("__weakref__", "args", "finite", "op", "value")
     op: str
     args: tuple["Real", ...]
     value: Any
+    finite: bool
 
     def __new__(cls, op: str, *args: "Real", value: Any = None) -> "Real":
         key = (op, tuple(map(id, args)), value)
@@ -37,6 +42,7 @@ class Real:
         if found is None:
             found = super().__new__(cls)
             found.op, found.args, found.value = op, args, value
+            found.finite = op not in BEYOND and all(a.finite for a in args)
             _all[key] = found
         return found
 
@@ -66,7 +72,7 @@ class Real:
         if self.op == other.op == "number":
             return real(self.value * other.value)
         for a, b in ((self, other), (other, self)):
-            if is_number(a, 0):
+            if is_number(a, 0) and b.finite:
                 return a
             if is_number(a, 1):
                 return b
@@ -123,8 +129,8 @@ class Real:
         return Real("Rmin", self, other)
 
     def is_finite(self) -> bool:
-        """Every real number is."""
-        return True
+        """Whether it is a real number for certain."""
+        return self.finite
 
     def exp(self) -> "Real":
         return real(1) if is_number(self, 0) else Real("exp", self)
@@ -194,55 +200,11 @@ def real(value: Any) -> Real:
     if isinstance(value, float | np.floating) and np.isinf(value):
         return Real("infinity", value=float(value))
     if isinstance(value, float | np.floating) and np.isnan(value):
-        raise NotCertifiable("a side has NaN for a constant.")
+        return Real("NaN")  # which JAX puts where a variance would be one of no numbers
     if isinstance(value, bool | int | float | Fraction | np.integer | np.floating | np.bool_):
         plain = value if isinstance(value, int | Fraction) else float(value)
         return Real("number", value=Fraction(plain))
     raise NotCertifiable(f"{value!r} is not written as an exact real number.")
-
-
-def _less(a: Real, b: Real) -> bool | None:
-    return bool(a.value < b.value) if a.op == b.op == "number" else False if a is b else None
-
-
-def _equal(a: Real, b: Real) -> bool | None:
-    if a is b:
-        return True
-    return bool(a.value == b.value) if a.op == b.op == "number" else None
-
-
-def _exact(machine: Any, eqn: Any) -> np.ndarray:
-    value = eqn.params["value"]
-    named = {"pi": Real("PI"), "e": real(1).exp()}
-    made = np.empty((), dtype=object)
-    made[()] = real(named.get(value, value) if isinstance(value, str) else value)
-    return made
-
-
-def _unwritten(name: str) -> Any:
-    def rule(machine: Any, eqn: Any, *xs: Any) -> Any:
-        raise NotCertifiable(f"{name} is not written for Rocq.", primitive=name)
-
-    return rule
-
-
-_WITHOUT = {
-    "erf", "erfc", "erf_inv", "lgamma", "digamma", "cbrt", "asin", "acos", "asinh", "acosh",
-    "atanh",
-    "atan2", "sign", "rem", "complex", "conj", "real", "imag", "eigh", "lu", "exp2",
-    "custom_linear_solve", "triangular_solve", "cholesky", "sort", "top_k", "argmax", "argmin",
-    "is_finite",
-}  # fmt: skip
-
-REALS = Field(
-    real,
-    _less,
-    _equal,
-    RULES
-    | {name: _unwritten(name) for name in _WITHOUT}
-    | {"exact": _exact, "is_finite": lambda machine, eqn, x: np.ones(x.shape, bool)},
-)
-"""Expressions as the numbers of a machine."""
 
 
 # Text --------------------------------------------------------------------------------------
@@ -279,8 +241,8 @@ def _said(x: Real, names: Mapping[Real, str]) -> tuple[str, int]:
         return number(x.value)
     if x.op == "PI":
         return "PI", ATOM
-    if x.op == "infinity":
-        raise NotExportable("a side has infinity for a constant, which is no real number.")
+    if x.op in BEYOND:
+        raise NotExportable(f"a side has {x.op} for a constant, which is no real number.")
     if x.op == "^":
         return f"{said(x.args[0], names, POWER - 1)} ^ {x.value}", POWER
     if x.op == "neg":
@@ -319,6 +281,15 @@ def used(
     return order, uses
 
 
+def written_out(roots: Iterable[Real]) -> int:
+    """Return how many signs expressions have where what is used twice is written twice."""
+    roots = list(roots)
+    count: dict[Real, int] = {}
+    for x in used(roots)[0]:
+        count[x] = 1 + sum(count[a] for a in x.args)
+    return sum(count[r] for r in roots)
+
+
 def shared(roots: Sequence[Real], prefix: str = "t") -> dict[Real, str]:
     """Return names of the expressions that are used more than once, innermost first."""
     order, uses = used(roots)
@@ -339,19 +310,3 @@ def definition(name: str, roots: Sequence[Real], bound: Sequence[str]) -> str:
     result = entries[0] if len(roots) == 1 else "[" + ";\n   ".join(entries) + "]"
     head = f" ({' '.join(bound)} : R)" if bound else ""
     return "\n".join([f"Definition {name}{head} : {type_} :=", *lines, f"  {result}."])
-
-
-def sides(program: Any, leaves: Sequence[np.ndarray]) -> tuple[list[Real], list[Real]]:
-    """Return the entries of both sides of a traced claim.
-
-    **Raises:** `NotExportable` for what has no expression.
-    """
-    from theorykit.certify import Machine
-
-    try:
-        left, right = program.run(Machine(field=REALS), leaves)
-    except NotCertifiable as error:
-        what = error.primitive
-        group = f"the sides use {what}, which is not written for Rocq" if what else str(error)
-        raise NotExportable(f"{error}".rstrip(".") + ".", group) from None
-    return [real(x) for x in left.flat], [real(x) for x in right.flat]

@@ -27,7 +27,8 @@ class Argument:
     """The proof of one case, line by line.
 
     **Fields:** `names`, of the letters; `squares`, hypotheses on the squares of letters, by letter;
-    `by_exponential`, the rule for a fact that is the exponential of another.
+    `by_exponential`, the rule for a fact that is the exponential of another; `by_tangents`, the one
+    for exponentials and logarithms beside their arguments.
     """
 
     def __init__(self, ring: Ring, names: Mapping[int, str], taken: Sequence[str]):
@@ -35,6 +36,7 @@ class Argument:
         self.lines: list[str] = []
         self.squares: dict[int, str] = {}
         self.by_exponential: Rule | None = None
+        self.by_tangents: Rule | None = None
         self._known: dict[tuple[str, bool], str] = {}
         self._count = 0
 
@@ -245,12 +247,12 @@ def _rooted(to: Argument, reason: Reason) -> tuple[int, Any, Any]:
         wanted = {
             "both": (a, b), "first": (a, b), "without": (a, squared), "with": (b, -squared),
         }[reason.rule]  # fmt: skip
-        if all(_alike(x, y) for x, y in zip(of, wanted, strict=True)):
+        if all(alike(x, y) for x, y in zip(of, wanted, strict=True)):
             return i, a, b
     raise NotExportable("a step by a root is not found once more.")
 
 
-def _alike(p: Any, q: Any) -> bool:
+def alike(p: Any, q: Any) -> bool:
     """Whether two polynomials are positive multiples of each other."""
     if p.is_zero() or q.is_zero():
         return p.is_zero() and q.is_zero()
@@ -307,6 +309,12 @@ def _multiple(to: Argument, reason: Reason, strict: bool) -> str:
     return f"replace ({to.text(p)}) with ({whole}) by by_field. {how}."
 
 
+def _tangents(to: Argument, reason: Reason, strict: bool) -> str:
+    if strict or to.by_tangents is None:
+        raise NotExportable("a tangent is written where a side is at most the other.")
+    return to.by_tangents(to, reason, strict)
+
+
 RULES: dict[str, Rule] = {
     "number": _terms,
     "terms": _terms,
@@ -320,4 +328,5 @@ RULES: dict[str, Rule] = {
     "without": _root,
     "with": _root,
     "multiple": _multiple,
+    "tangents": _tangents,
 }

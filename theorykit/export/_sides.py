@@ -12,7 +12,17 @@ from theorykit.certify import MOST_WORK, NotCertifiable, Program, Work, ball
 from theorykit.checks import identity, inequality, on_box
 from theorykit.export._everywhere import theorem
 from theorykit.export._lemmas import LEMMAS
-from theorykit.export._reals import Real, definition, is_polynomial, number, sides, variables
+from theorykit.export._reals import (
+    Real,
+    definition,
+    is_polynomial,
+    number,
+    said,
+    shared,
+    variables,
+    written_out,
+)
+from theorykit.export._rules import sides
 from theorykit.export._script import Part, kind
 from theorykit.export._stated import stated
 from theorykit.export._terms import NotExportable
@@ -52,6 +62,20 @@ Ltac cases :=
       let H := fresh in
       destruct (Rle_lt_dec a b) as [H | H];
       [rewrite (Rmin_left a b H) | rewrite (Rmin_right a b (Rlt_le _ _ H))]
+  end.
+
+(* What interval arithmetic makes of cases is often too little: it does not know which is larger. *)
+Lemma max_is (a b : R) : Rmax a b = (a + b + Rabs (a - b)) / 2.
+Proof. unfold Rmax, Rabs. destruct Rle_dec, Rcase_abs; lra. Qed.
+
+Lemma min_is (a b : R) : Rmin a b = (a + b - Rabs (a - b)) / 2.
+Proof. unfold Rmin, Rabs. destruct Rle_dec, Rcase_abs; lra. Qed.
+
+(* A name, once its value is enclosed, is as good as a number. *)
+Ltac enclose E bits :=
+  rewrite ?max_is, ?min_is in E;
+  lazymatch type of E with
+  | _ = ?e => let H := fresh in interval_intro e with (i_prec bits) as H; rewrite <- E in H
   end."""
 
 EXACT = (
@@ -65,6 +89,8 @@ TAKEN = {
     "using", "where", "Set", "Prop", "Type", "entry", "mod",
 }  # fmt: skip
 MOST_ENTRIES = 2000
+MOST_WRITTEN_OUT = 2000
+"""Signs of a side at a point, each as often as it is used; of more, `interval` needs the names."""
 
 
 def traced(check: Any, sizes: Mapping[str, Any], trial: Any) -> tuple[list[Any], Any, list[str]]:
@@ -202,7 +228,8 @@ def box(check: Any, trial: Any) -> Part:
         ]
         given, name = " ".join(bound), "claim" + of
         cut = ", ".join(f"i_bisect {v}" for v in bound)
-        step = f"apply Rminus_le; cases; interval with ({cut}, i_depth 20)"
+        bisected = f"interval with ({cut}, i_depth 20)"
+        step = f"apply Rminus_le; first [cases; {bisected} | rewrite ?max_is, ?min_is; {bisected}]"
         if len(left) == 1:
             holds, tactic = f"lhs{of} {given} <= rhs{of} {given}", step
         else:
@@ -259,18 +286,21 @@ def point(check: Any, call: str, trial: Any, control: bool) -> Part:
     sign = "<=" if inequality else "="
     holds = f"lhs {at} {sign} rhs {at}"
     prec = f"interval with (i_prec {2 * bits})"
-    by = f"cases; first [{prec} | exfalso; lra]"
+    by, opened = f"cases; first [{prec} | exfalso; lra]", "unfold lhs, rhs; cbv zeta"
+    if written_out([*left, *right]) > MOST_WRITTEN_OUT:
+        known = dict(zip((x for a in arrays for x in a.flat), values, strict=True))
+        opened = f"{_enclosed(left, right, at, known, 2 * bits)} idtac"
+        by = f"rewrite ?max_is, ?min_is; first [{prec} | exfalso; lra]"
     if control:
         statement = f"Theorem refuted : {holds}"
-        tactic = f"unfold lhs, rhs; cbv zeta. apply Rminus_le; {by}"
+        tactic = f"{opened}. apply Rminus_le; {by}"
     elif inequality:
         statement = f"Theorem refuted : ~ {holds}"
-        tactic = f"apply Rlt_not_le. unfold lhs, rhs; cbv zeta. apply Rminus_lt; {by}"
+        tactic = f"apply Rlt_not_le. {opened}. apply Rminus_lt; {by}"
     else:
         statement = f"Theorem refuted : lhs {at} <> rhs {at}"
-        both = [f"(apply {rule}; unfold lhs, rhs; cbv zeta; apply Rminus_lt; {by})"
-                for rule in ("Rlt_not_eq", "Rgt_not_eq")]  # fmt: skip
-        tactic = f"first [{' | '.join(both)}]"
+        both = [f"(apply {rule}; apply Rminus_lt; {by})" for rule in ("Rlt_not_eq", "Rgt_not_eq")]
+        tactic = f"{opened}. first [{' | '.join(both)}]"
     body = f"{_definitions(left, right, bound, '')}\n\n{statement}.\nProof. {tactic}. Qed."
     which = f" Of the entries of both sides, it is number {entry + 1}." if entry else ""
     about = (
@@ -278,6 +308,26 @@ def point(check: Any, call: str, trial: Any, control: bool) -> Part:
         f"{_parameters(check)} {EXACT}"
     )
     return Part(BALLS, body, ("refuted",), "a witness, by interval", about)
+
+
+def _enclosed(
+    left: Sequence[Real], right: Sequence[Real], at: str, known: dict[Real, str], bits: int
+) -> str:
+    """Return the tactics that give a name to what is used more than once, and enclose it.
+
+    **Arguments:** `at`: the values of the variables; `known`: these by variable.
+    """
+    texts = []
+    for x, name in shared([*left, *right]).items():
+        texts.append((name, said(x, known)))
+        known[x] = name
+    lines = [f"pose ({name} := {text})." for name, text in texts]
+    for side, (root,) in (("lhs", left), ("rhs", right)):
+        lines.append(f"change ({side} {at}) with ({said(root, known)}).")
+    lines += [f"assert ({n.upper()} : {n} = {text}) by reflexivity." for n, text in texts]
+    lines.append(f"clearbody {' '.join(n for n, _ in reversed(texts))}.")
+    lines += [f"enclose {n.upper()} {bits}%positive." for n, _ in texts]
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def _read(call: str) -> tuple[dict[str, Any], int, int]:

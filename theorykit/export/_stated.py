@@ -10,7 +10,8 @@ import numpy as np
 
 from theorykit.certify import Letter, NotCertifiable, Program
 from theorykit.checks import lettered
-from theorykit.export._reals import Real, number, real, sides, used, variables
+from theorykit.export._reals import Real, number, real, used, variables
+from theorykit.export._rules import sides
 from theorykit.export._terms import NotExportable
 
 FUNCTIONS = ("exp", "ln", "sqrt", "Rabs", "Rmax", "Rmin")

@@ -7,7 +7,15 @@ import jax.numpy as jnp
 import pytest
 
 from theorykit.certify import NotCertifiable, ordered
-from theorykit.certify._everywhere import Everywhere, letters
+from theorykit.certify._everywhere import (
+    Everywhere,
+    as_leaves,
+    as_program,
+    letters,
+    over_cases,
+)
+from theorykit.certify._ring import primitive
+from theorykit.certify.steps import Quotient, below, certain, constant, exp
 
 UP = dict(low=Fraction(0), open=True)
 
@@ -86,6 +94,35 @@ def test_the_proof_says_which_tangent():
     assert any("exp z >= 1 + z for z = x" in line for line in found.lines)
     found = ordered(lambda x: (jnp.log(x), x - 1), dict(x=letters((), **UP)))
     assert any("log z >= 1 - 1/z for z = (1) / (x)" in line for line in found.lines)
+
+
+@pytest.mark.parametrize("name", [n for n in TRUE if n != "softplus"])  # that is by an exponential
+def test_its_parts_multiply_out(name):
+    """What a reader of the proof, such as `theorykit.export`, makes of it."""
+    ring, seen = None, 0
+
+    def judge(of, left, right):
+        nonlocal ring
+        ring = of
+        return below(of, left, right)
+
+    sides, shapes = TRUE[name]
+    leaves = as_leaves(shapes)
+    program = as_program(lambda **x: sides(**x, c=0.0), leaves)
+    for case in over_cases(program, leaves, judge).tree:
+        for reason in (goal.by for goal in case.goals if goal.by.rule == "tangents"):
+            least = Quotient(ring, reason.of) / Quotient(ring, ring.constant(1) * reason.multiplier)
+            for weight, exponents in reason.tangents:
+                assert certain(ring, weight)
+                z, value = constant(ring, 0), constant(ring, 1)
+                for v, b, n in exponents:
+                    assert exp(b) == v
+                    z, value = z + b * n, value * v**n
+                least -= Quotient(ring, weight) * (value - 1 - z)
+            num = ring.reduced(least.cancelled().num)
+            assert primitive(num)[0] == primitive(reason.parts[0].of)[0]
+            seen += 1
+    assert seen
 
 
 def test_a_weight_without_a_sign_proves_nothing():

@@ -194,6 +194,142 @@ def shifted():
     )
 
 
+@claim("mine.grows", ref="Lemma 21", statement=r"1 + x \\le e^x")
+def grows():
+    """A tangent. Control: of twice the slope."""
+    return inequality(
+        lhs=lambda x: 1 + x, rhs=lambda x: jnp.exp(x), over=inputs(x=reals()),
+        control=dict(lhs=lambda x: 1 + 2 * x),
+    )
+
+
+@claim("mine.slowly", ref="Lemma 22", statement=r"\\ln x \\le x - 1")
+def slowly():
+    """A tangent of the logarithm. Control: a tenth less."""
+    return inequality(
+        lhs=lambda x: jnp.log(x), rhs=lambda x: x - 1, over=inputs(x=positive()),
+        control=dict(rhs=lambda x: x - exact("1.1")),
+    )
+
+
+@claim("mine.entropy", ref="Lemma 23", statement=r"H(p) \\le \\ln n")
+def entropy():
+    """Of a softmax. Control: a tenth less."""
+    def entropy(x):
+        p = jax.nn.softmax(x)
+        return -(p * jnp.log(p)).sum()
+
+    return inequality(
+        lhs=entropy, rhs=lambda x: jnp.log(exact(x.size)), over=inputs(x=reals("n"), n=(2, 3)),
+        control=dict(rhs=lambda x: jnp.log(exact(x.size)) - exact("0.1")),
+    )
+
+
+@claim("mine.divergence", ref="Lemma 24", statement=r"0 \\le \\sum_k p_k \\ln(p_k / q_k)")
+def divergence():
+    """Of two softmaxes. Control: at least a tenth."""
+    def divergence(x, y):
+        p, q = jax.nn.softmax(x), jax.nn.softmax(y)
+        return (p * (jnp.log(p) - jnp.log(q))).sum()
+
+    return inequality(
+        lhs=lambda x, y: 0.0, rhs=divergence, over=inputs(x=reals("n"), y=reals("n"), n=(2,)),
+        control=dict(lhs=lambda x, y: exact("0.1")),
+    )
+
+
+@claim("mine.young", ref="Lemma 25", statement=r"x y \\le x \\ln x - x + e^y")
+def young():
+    """Both at once. Control: with half the exponential."""
+    return inequality(
+        lhs=lambda x, y: x * y, rhs=lambda x, y: x * jnp.log(x) - x + jnp.exp(y),
+        over=inputs(x=positive(), y=reals()),
+        control=dict(rhs=lambda x, y: x * jnp.log(x) - x + jnp.exp(y) / 2),
+    )
+
+
+@claim("mine.line", ref="Lemma 26", statement=r"L(x) + \\nabla L(x) (y - x) \\le L(y)")
+def line():
+    """The tangent of the logarithm of a sum of exponentials. Control: with twice the slope."""
+    L = jax.nn.logsumexp
+    tangent = lambda x, y, c: L(x) + c * jax.nn.softmax(x) @ (y - x)
+    return inequality(
+        lhs=lambda x, y: tangent(x, y, 1), rhs=lambda x, y: L(y),
+        over=inputs(x=reals("n"), y=reals("n"), n=(2,)),
+        control=dict(lhs=lambda x, y: tangent(x, y, 2)),
+    )
+
+
+@claim("mine.spread", ref="Lemma 27", statement=r"\\mathrm{var}(x) \\le \\sum x^2 / n")
+def spread():
+    """JAX chooses NaN for the variance of no numbers. Control: half of it."""
+    return inequality(
+        lhs=lambda x: x.var(), rhs=lambda x: (x * x).mean(), over=inputs(x=reals(3)),
+        control=dict(rhs=lambda x: (x * x).mean() / 2),
+    )
+
+
+@claim("mine.ridge", ref="Lemma 28", statement=r"(x x^T + k I) a = y")
+def ridge():
+    """Of a linear system's solution a. Control: without the ridge."""
+    def back(x, y, k, c):
+        K = jnp.outer(x, x)
+        a = jnp.linalg.solve(K + k * jnp.eye(2), y)
+        return K @ a + c * k * a
+
+    return identity(
+        lhs=lambda x, y, k: back(x, y, k, 1), rhs=lambda x, y, k: y,
+        over=inputs(x=reals(2), y=reals(2), k=positive()),
+        control=dict(lhs=lambda x, y, k: back(x, y, k, 0)),
+    )
+
+
+@claim("mine.factored", ref="Lemma 29", statement=r"L_{22}^2 = A_{22} - A_{12}^2 / A_{11}")
+def factored():
+    """Of Cholesky's factor L. Control: without the second term."""
+    A = lambda b, s, t: jnp.array([[s, b], [b, b * b / s + t]])
+    return identity(
+        lhs=lambda b, s, t: jnp.linalg.cholesky(A(b, s, t))[1, 1] ** 2, rhs=lambda b, s, t: t,
+        over=inputs(b=reals(), s=positive(), t=positive()),
+        control=dict(rhs=lambda b, s, t: A(b, s, t)[1, 1]),
+    )
+
+
+@claim("mine.eigen", ref="Lemma 30", statement=r"\\max_i A_{ii} \\le \\lambda_2(A)")
+def eigen():
+    """Of a symmetric matrix. Control: the smaller eigenvalue."""
+    values = lambda a, b, d: jnp.linalg.eigvalsh(jnp.array([[a, b], [b, d]]))
+    return inequality(
+        lhs=lambda a, b, d: jnp.maximum(a, d), rhs=lambda a, b, d: values(a, b, d)[1],
+        over=inputs(a=reals(), b=reals(), d=reals()),
+        control=dict(rhs=lambda a, b, d: values(a, b, d)[0]),
+    )
+
+
+@claim("mine.ordered", ref="Lemma 31", statement=r"x_{(1)} + x_{(2)} = x_1 + x_2")
+def ordered():
+    """Sorted numbers. Control: twice the smaller one."""
+    return identity(
+        lhs=lambda x: jnp.sort(x).sum(), rhs=lambda x: x.sum(), over=inputs(x=reals(2)),
+        control=dict(lhs=lambda x: 2 * jnp.sort(x)[0]),
+    )
+
+
+@claim("mine.orbit", ref="Lemma 32", statement=r"f^{12}(x) \\le 1/2", expect="refuted",
+       falls="wording", consequence="None.")
+def orbit():
+    """Of the logistic map f, which is long where it is written out. Control: 0."""
+    def steps(x):
+        for _ in range(12):
+            x = jnp.maximum(4 * x * (1 - x), 0.0)
+        return x
+
+    return inequality(
+        lhs=steps, rhs=lambda x: 0.5, over=inputs(x=interval(0.1, 0.9)), starts=4, steps=20,
+        control=dict(rhs=lambda x: 0.0),
+    )
+
+
 @claim("mine.built", ref="Lemma 9", statement=r"1 = 1")
 def built():
     """A construction. Control: 2."""

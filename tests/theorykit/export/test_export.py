@@ -87,6 +87,24 @@ def test_a_shift_by_the_maximum_cancels_and_squares_are_handed_over(claims):
     assert "apply (times" not in false  # there is no such proof, and Rocq has to find that out
 
 
+def test_a_tangent_is_stated_as_it_is_claimed_and_taken_at_one_point(claims):
+    text = theorem(export(claims["grows"]))
+    assert "Definition lhs (x : R) : R :=\n  1 + x." in text
+    assert "Definition rhs (x : R) : R :=\n  exp x." in text
+    assert "Theorem claim :\n  forall x : R,\n  lhs x <= rhs x." in text
+    assert "0 <= e1 - 1 - (x)).\n  { apply tangent." in text
+    assert "apply tangent" not in theorem(export(claims["grows"], control=True))
+    log = theorem(export(claims["slowly"]))
+    assert "0 <= (1) / ((x)) - 1 - (- (l1)))" in log or "0 <= x - 1 - (l1))" in log
+    assert "(l1_exp : exp l1 = x)" in log
+
+
+def test_a_choice_that_is_not_taken_leaves_no_trace(claims):
+    assert "lhs (x_0 x_1 x_2 : R) : R :=\n  let t1 := (x_0 + x_1 + x_2) / 3 in" in theorem(
+        export(claims["spread"])
+    )
+
+
 def test_a_finite_check_lists_its_members(claims):
     text = export(claims["pairs"]).text
     assert (
@@ -109,6 +127,13 @@ def test_a_refuted_inequality_is_stated_at_its_witness(claims):
     assert "Theorem refuted : ~ lhs (" in made.text
     assert "fails at the witness" in made.about
     assert "Theorem refuted : lhs (" in export(claims["falls"], control=True).text
+
+
+def test_what_would_be_long_is_enclosed_name_by_name(claims):
+    text = theorem(export(claims["orbit"]))
+    assert "clearbody t12 t11 " in text or "clearbody t11 t10 " in text
+    assert text.count("\nenclose T") == text.count(") by reflexivity.") > 5
+    assert "enclose" not in theorem(export(claims["falls"]))
 
 
 def test_of_several_entries_the_one_that_fails_is_stated(claims):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from theorykit.certify import NotCertifiable, Program
 from theorykit.export import NotExportable
-from theorykit.export._reals import Real, definition, real, said, sides, variables
+from theorykit.export._reals import Real, definition, real, said, variables
+from theorykit.export._rules import sides
 
 
 def expressions(f, **shapes):
@@ -141,10 +142,90 @@ def test_a_function_that_rocq_lacks_is_named(f, group):
     assert refused.value.group == group
 
 
-def test_infinity_is_no_number():
-    (found,) = expressions(lambda x: x + jnp.inf, x=())
-    with pytest.raises(NotExportable, match="infinity"):
+@pytest.mark.parametrize(("value", "name"), [(jnp.inf, "infinity"), (jnp.nan, "NaN")])
+@pytest.mark.parametrize("f", [lambda x, c: x + c, lambda x, c: 0 * (c - x), lambda x, c: c])
+def test_what_is_no_number_is_refused_where_it_is_left(f, value, name):
+    (found,) = expressions(lambda x: f(x, value), x=())
+    with pytest.raises(NotExportable, match=f"a side has {name} for a constant"):
         said(found, {})
+
+
+@pytest.mark.parametrize("value", [jnp.inf, jnp.nan])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: jnp.where(jnp.isfinite(x + c), x, 1),
+        lambda x, c: jnp.where(jnp.isnan(x - c), 1, x),
+    ],
+)
+def test_a_choice_by_what_is_no_number_is_not_made(f, value):
+    with pytest.raises(NotExportable):
+        expressions(lambda x: f(x, value), x=())
+
+
+def test_a_choice_by_numbers_is_made():
+    assert text(lambda x: jnp.where(jnp.isfinite(x), x, jnp.nan), x=()) == "x"
+    assert text(lambda x: jnp.where(jnp.isnan(x), jnp.nan, x), x=()) == "x"
+    whole = "(x_0 - t1) ^ 2 + (x_1 - t1) ^ 2"
+    found = expressions(lambda x: x.var(), x=(2,))
+    assert definition("f", found, ["x_0", "x_1"]).endswith(f"\n  ({whole}) / 2.")
+
+
+ROWS = [
+    lambda x: jnp.linalg.solve(x, x[0]),
+    lambda x: jnp.linalg.inv(x @ x.T + jnp.eye(len(x))),
+    lambda x: jnp.linalg.solve(jnp.diag(x[0]), x[1]),
+    lambda x: jnp.linalg.cholesky(x @ x.T + jnp.eye(len(x))),
+    lambda x: jnp.linalg.eigvalsh((x + x.T)[:2, :2]),
+    lambda x: jnp.linalg.eigh((x + x.T)[:1, :1])[0],
+    lambda x: jnp.sort(x),
+    lambda x: jnp.sort(x, axis=0),
+]
+
+
+@pytest.mark.parametrize("f", ROWS)
+@pytest.mark.parametrize("n", [2, 3])
+def test_matrices_have_the_values_that_jax_gives_them(f, n):
+    x = np.random.default_rng(n).normal(size=(n, n))
+    names = {v.value: x[where] for where, v in np.ndenumerate(variables({"x": (n, n)}, ())[0])}
+    functions = {"sqrt": math.sqrt, "Rmin": min, "Rmax": max}
+
+    def value(e):
+        inner = [value(a) for a in e.args]
+        if e.op in functions:
+            return functions[e.op](*inner)
+        if e.op == "^":
+            return inner[0] ** e.value
+        if e.op in ("variable", "number"):
+            return names[e.value] if e.op == "variable" else float(e.value)
+        return {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+                "/": lambda a, b: a / b, "neg": lambda a: -a}[e.op](*inner)  # fmt: skip
+
+    with jax.enable_x64(True):
+        wanted = np.ravel(f(jnp.array(x)))
+    assert [value(e) for e in expressions(f, x=(n, n))] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_system_is_solved_by_cramer_and_falls_into_blocks():
+    found = expressions(lambda x: jnp.linalg.solve(x, jnp.ones(2)), x=(2, 2))
+    assert said(found[0], {}) == "(x_1_1 - x_0_1) / (x_0_0 * x_1_1 - x_0_1 * x_1_0)"
+    apart = expressions(lambda x: jnp.linalg.solve(jnp.diag(x), jnp.ones(2)), x=(2,))
+    assert [said(e, {}) for e in apart] == ["1 / x_0", "1 / x_1"]
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: jnp.linalg.solve(x, jnp.ones(7)), "custom_linear_solve"),
+        (lambda x: jnp.linalg.eigvalsh(x), "eigh"),
+        (lambda x: jnp.sort(x[0]), "sort"),
+        (lambda x: x[0, jnp.argsort(x[0])], "sort"),
+    ],
+)
+def test_what_would_be_too_long_to_read_is_named(f, name):
+    with pytest.raises(NotExportable) as refused:
+        expressions(f, x=(7, 7))
+    assert refused.value.group == f"the sides use {name}, which is not written for Rocq"
 
 
 def test_tanh_is_what_it_is():
