@@ -36,6 +36,7 @@ from theorykit.certify._ring import (
 )
 from theorykit.certify._sides import SIDES, rows_of
 from theorykit.certify._signs import Reason, certain, factored
+from theorykit.common import picture
 from theorykit.common.arguments import function, instance, members, shown
 
 MOST_CASES = 200
@@ -70,6 +71,20 @@ class Everywhere:
 
     def __bool__(self) -> bool:
         return self.proved
+
+    def __str__(self) -> str:
+        """Return it in a line."""
+        if not self.proved:
+            return f"not proved: {self.why}"
+        return "proved" if self.cases == 1 else f"proved in {self.cases} cases"
+
+    _repr_html_ = picture.html
+
+
+@picture.pieces.register
+def _(found: Everywhere) -> list[Any]:
+    said = picture.Words(f"{found}.".capitalize().replace("..", "."))
+    return [said, picture.Code("\n".join(found.lines))] if found.lines else [said]
 
 
 @dataclasses.dataclass(frozen=True)

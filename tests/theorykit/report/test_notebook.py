@@ -114,6 +114,16 @@ OBJECTS = {
         "lhs in",
         "refuted at",
     ),
+    "proved for all values": (
+        lambda: certify.ordered(lambda x: (1 + x, jnp.exp(x)), dict(x=())),
+        "Proved.",
+        "proved",
+    ),
+    "not proved": (
+        lambda: certify.ordered(lambda x: (x**3, jnp.exp(x)), dict(x=())),
+        "could not be shown",
+        "not proved: ",
+    ),
     "history": (history, "loss, one line per seed", "History(2 chunks, 2 seeds"),
     "program": (
         lambda: PROGRAM,
