@@ -17,6 +17,7 @@ from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Duals
 from theorykit.kernels.attention import Mechanism, Tokens, mechanism
+from theorykit.kernels.attention.rows import KEPT
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
 from theorykit.kernels.plan import parts
@@ -265,12 +266,13 @@ def in_parts(
 
 
 def again(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loop step of which nothing is kept for a gradient: it is recomputed instead.
+    """Return a loop step of which only `KEPT` is kept for a gradient: the rest is recomputed.
 
     What a step works with has an entry for every draw, and all pairs of inputs together have more
     of them than memory holds.
     """
-    return jax.checkpoint(step, prevent_cse=False)
+    policy = jax.checkpoint_policies.save_only_these_names(KEPT)
+    return jax.checkpoint(step, prevent_cse=False, policy=policy)
 
 
 def aside(f: Callable[[Any], Any], args: Any) -> Any:
@@ -286,7 +288,7 @@ def aside(f: Callable[[Any], Any], args: Any) -> Any:
 def between(step: Callable[..., Any], rows: Any, i: Any, j: Any) -> Any:
     """Return `step(rows of i, rows of j, i, j)` of pairs of inputs, given the `Rows` of all.
 
-    Nothing of a step is kept for a gradient, see `again`.
+    Little of a step is kept for a gradient, see `again`.
     """
     # All rows enter twice, once for each input of a pair. What flows back into one of them is then
     # added in place by the compiler; the sum for both would be an array of all inputs in each step.

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.kernels import InfiniteTransformer, features
+from theorykit.kernels import InfiniteTransformer, features, recursion
+from theorykit.kernels.attention import Sigmoid, Softmax, Tokens
 
 from .tiers import tiers
 
@@ -75,3 +76,14 @@ def test_a_gradient_makes_no_array_of_all_inputs_for_a_pair(draw):
     assert any(re.search(weights, body) for body in bodies)
     begun = rf"broadcast\S* = {weights}|= {weights}\S* (copy|broadcast)\("
     assert not [line for body in bodies for line in body.splitlines() if re.search(begun, line)]
+
+
+@pytest.mark.parametrize("attends", [Softmax(), Sigmoid()])
+def test_the_slope_in_the_score_scale_repeats_no_product(attends):
+    """What it multiplies is kept: only its square enters after the sums over draws."""
+    scores, s = jax.random.normal(jax.random.key(0), (2, 8, 3)), jnp.eye(3)
+    rows = attends.rows(scores, jnp.ones((), bool), True)
+    tokens = Tokens(s, None, s[:2, :2], None)
+    ntk = recursion.again(lambda scale2: attends.step(rows, rows, tokens, scale2, True)[1].sum())
+    count = lambda f: str(jax.make_jaxpr(f)(1.3)).count(" dot_general")
+    assert count(jax.grad(ntk)) == count(ntk) > 2
