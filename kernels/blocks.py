@@ -16,10 +16,9 @@ from theorykit.kernels.recursion import (
     State,
     add,
     again,
-    aside,
-    at,
     attend,
     average,
+    between,
     drawn_rows,
     in_parts,
     layer_norm,
@@ -169,7 +168,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
     def at_rows(kernel, i, j):
         return None if kernel is None else kernel[i, :, j][rows[i]][:, rows[j]]
 
-    def step(a, i, j, ntk):
+    def step(rows1, rows2, i, j, ntk):
         w = None if first or not ntk else h.ntk
         tokens = Tokens(
             h.nngp[i, :, j],
@@ -177,12 +176,13 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
             at_rows(h.nngp, i, j),
             at_rows(w, i, j),
         )
-        return in_parts(attends, at(a, i), at(a, j), tokens, scale2, ntk)
+        return in_parts(attends, rows1, rows2, tokens, scale2, ntk)
 
     def block(b):
         a = drawn_rows(attends, factor, f_rows, source(b), net.score_scale, allowed, plan.ntk)
-        own = jax.lax.map(again(lambda i: jnp.diagonal(step(a, i, i, False)[0])), jnp.arange(n))
-        return *aside(again(lambda ij: step(a, ij[0], ij[1], plan.ntk)), pairs), own
+        own = lambda of: jnp.diagonal(step(of[0], of[0], of[1], of[1], False)[0])
+        own = jax.lax.map(again(own), (a, jnp.arange(n)))
+        return *between(partial(step, ntk=plan.ntk), a, *pairs), own
 
     zero = jnp.zeros((pairs[0].size, k, k), factor.dtype)
     start = zero, zero if plan.ntk else None, jnp.zeros((n, k), factor.dtype)
@@ -195,7 +195,7 @@ def joint_top(net, z: State, factor, mask, pairs, key, plan: Plan, first: bool):
         before = State(at_rows(z.nngp, i, j), at_rows(z.ntk, i, j), var1, var2)
         return read(net, finish(net, before, y), mask[i], mask[j])
 
-    values = jax.lax.map(out, (*pairs, nngp, ntk))
+    values = jax.lax.map(again(out), (*pairs, nngp, ntk))
     return values, left, own_steepness(net, factor, mask, rows)
 
 

@@ -17,6 +17,7 @@ from theorykit.common.precision import highest
 from theorykit.kernels import draws as _draws
 from theorykit.kernels.activations import Duals
 from theorykit.kernels.attention import Mechanism, Tokens, mechanism
+from theorykit.kernels.attention.rows import KEPT
 from theorykit.kernels.devices import varying
 from theorykit.kernels.inputs import widened
 from theorykit.kernels.plan import parts
@@ -236,14 +237,12 @@ def attend(
 
     i, j = jnp.triu_indices(n)
 
-    def pair(ij):
-        i, j = ij
+    def pair(rows1, rows2, i, j):
         s = s_in[i, :, j]
         w = None if w_in is None else w_in[i, :, j]
-        tokens = Tokens(s, w, s, w)
-        return in_parts(attends, at(a, i), at(a, j), tokens, score_scale**2, tangent)
+        return in_parts(attends, rows1, rows2, Tokens(s, w, s, w), score_scale**2, tangent)
 
-    s_out, w_out = aside(again(pair), (i, j))
+    s_out, w_out = between(pair, a, i, j)
     whole = lambda k: fill(k, n).astype(dtype)
     return whole(s_out), None if w_out is None else whole(w_out)
 
@@ -267,12 +266,13 @@ def in_parts(
 
 
 def again(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loop step of which nothing is kept for a gradient: it is recomputed instead.
+    """Return a loop step of which only `KEPT` is kept for a gradient: the rest is recomputed.
 
     What a step works with has an entry for every draw, and all pairs of inputs together have more
     of them than memory holds.
     """
-    return jax.checkpoint(step, prevent_cse=False)
+    policy = jax.checkpoint_policies.save_only_these_names(KEPT)
+    return jax.checkpoint(step, prevent_cse=False, policy=policy)
 
 
 def aside(f: Callable[[Any], Any], args: Any) -> Any:
@@ -283,6 +283,17 @@ def aside(f: Callable[[Any], Any], args: Any) -> Any:
     count = jax.tree.leaves(args)[0].shape[0]
     unroll = max(1, min(ASIDE, count // ASIDE))  # a step of more takes longer to compile
     return jax.lax.scan(lambda _, entry: (None, f(entry)), None, args, unroll=unroll)[1]
+
+
+def between(step: Callable[..., Any], rows: Any, i: Any, j: Any) -> Any:
+    """Return `step(rows of i, rows of j, i, j)` of pairs of inputs, given the `Rows` of all.
+
+    Little of a step is kept for a gradient, see `again`.
+    """
+    # All rows enter twice, once for each input of a pair. What flows back into one of them is then
+    # added in place by the compiler; the sum for both would be an array of all inputs in each step.
+    pair = again(lambda rows1, rows2, i, j: step(at(rows1, i), at(rows2, j), i, j))
+    return aside(lambda ij: pair(rows, rows, *ij), (i, j))
 
 
 def at(rows: Any, i: Any) -> Any:

@@ -26,7 +26,6 @@ from theorykit.common.arguments import as_array, between, function, size
 from theorykit.common.keys import as_key
 from theorykit.common.precision import highest
 from theorykit.kernels import activations, recursion
-from theorykit.kernels.attention import Softmax
 from theorykit.kernels.features import matrix, tiling, zeros
 from theorykit.kernels.inputs import computed, known, number, widened
 from theorykit.kernels.moments import Moments
@@ -68,7 +67,9 @@ class Places(NamedTuple):
     - `alone`: (k,), 1 at positions that hold one symbol in all strings, and it stands nowhere else:
       its feature is that of the position.
     - `pairs`: (2, p) places `string * k + position` that hold the same symbol, each pair of strings
-      once; `cells`: (2, p) entries of the matrix that they add to, beyond its end for padding.
+      once, padded.
+    - `cells`: (3, tiles, c) the numbers of the pairs that each tile of the matrix holds, and the
+      rows and columns there that they add to, beyond the tile's end for padding.
     """
 
     names: Integer[Array | np.ndarray, " symbols"]
@@ -76,7 +77,7 @@ class Places(NamedTuple):
     dense: Integer[Array | np.ndarray, " dense"]
     alone: Float[Array | np.ndarray, " length"]
     pairs: Integer[Array | np.ndarray, "2 pairs"]
-    cells: Integer[Array | np.ndarray, "2 pairs"]
+    cells: Integer[Array | np.ndarray, "3 tiles cells"]
 
 
 @highest
@@ -283,9 +284,7 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
     zeta, p = (z.reshape(-1, blocks, size).transpose(1, 0, 2) for z in (zeta, p))
 
     def weights(tokens, zeta, p):
-        scores = beta * (zeta[tokens] + p)  # (n, k, B)
-        a = Softmax().weights(scores.transpose(0, 2, 1), jnp.ones((), bool))
-        return a.transpose(0, 2, 1)
+        return jax.nn.softmax(beta * (zeta[tokens] + p), 1)  # (n, k, B)
 
     def features(tokens, a):
         parts = [scale[:, None] * a]
@@ -314,7 +313,7 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
 
     start = zeros(n, n1, dtype), jnp.zeros(places.pairs.shape[1], dtype), jnp.zeros(n, dtype)
     gram, pairs, own = jax.lax.fori_loop(0, blocks, recursion.again(block), start)
-    tiles = [g / draws for g in _added(gram, pairs, places.cells, n, n1)]
+    tiles = [g / draws for g in _added(gram, pairs, places.cells)]
     if phi is None:
         return tiles
     if n1 == n:
@@ -325,25 +324,14 @@ def _replicate(places: Places, key, beta, gamma, phi, n1: int, blocks: int, size
     return [dual(tile, i, j) for tile, (i, j) in zip(tiles, matched, strict=True)]
 
 
-def _added(tiles: list[Any], values, cells, n: int, n1: int) -> list[Any]:
-    """Return the tiles of a matrix with values added to its cells; what is beyond it is dropped."""
+def _added(tiles: list[Any], values, cells) -> list[Any]:
+    """Return the tiles of a matrix with values added to their cells; see `Places`."""
     if not values.size:
         return tiles
-    panels, matched = tiling(n, n1)
-    heights = [tile.shape[0] for tile in tiles]
-    ends, width = np.cumsum(heights), max(tile.shape[1] for tile in tiles)
-    # One above the other: then each value is added once, rather than looked at by every tile.
-    column = jnp.concatenate([jnp.pad(g, ((0, 0), (0, width - g.shape[1]))) for g in tiles])
-    above = np.full((len(panels), len(panels)), ends[-1])
-    above[tuple(zip(*matched, strict=True))] = ends - heights
-    first = jnp.asarray([start for start, _ in panels])
-    row, across = cells[0], cells[1] + (n1 if n1 < n else 0)
-    panel = lambda at: jnp.searchsorted(first, at, side="right") - 1
-    i, j = panel(row), panel(across)
-    down = jnp.asarray(above)[i, j] + row - first[i]
-    column = column.at[down, across - first[j]].add(values, mode="drop")
-    cut = lambda tile, end: column[end - tile.shape[0] : end, : tile.shape[1]]
-    return [cut(tile, end) for tile, end in zip(tiles, ends, strict=True)]
+    each = zip(tiles, *cells, strict=True)
+    return [
+        tile.at[row, column].add(values[number], mode="drop") for tile, number, row, column in each
+    ]
 
 
 _matrix = jax.jit(matrix, static_argnames=("n", "n1"))
@@ -377,19 +365,20 @@ def lay_out(strings: np.ndarray, n1: int) -> Places:
     merged[tokens[0][alone]] = True
     often = in_rows * in_columns * DENSE > n1 * (n if both else n - n1)
     dense = np.flatnonzero(often & ~merged)
-    pairs, cells = _pairs(tokens, often | merged, n1)
+    pairs = _pairs(tokens, often | merged, n1)
+    row, column = pairs // k
     return Places(
         names=_padded(names.astype(np.uint32), 0),
         tokens=tokens.astype(np.int32),
         dense=dense.astype(np.int32),
         alone=alone.astype(np.float32),
         pairs=np.stack([_padded(p, 0) for p in pairs]).astype(np.int32),
-        cells=np.stack([_padded(c, n) for c in cells]).astype(np.int32),
+        cells=_cells(row, column, n, n1).astype(np.int32),
     )
 
 
-def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places that hold the same symbol, of the row first, and their entries."""
+def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> Integer[np.ndarray, "2 pairs"]:
+    """Return the places that hold the same symbol, of the row first."""
     n, k = tokens.shape
     flat = tokens.ravel()
     place = np.flatnonzero(~skip[flat])
@@ -402,16 +391,38 @@ def _pairs(tokens: np.ndarray, skip: np.ndarray, n1: int) -> tuple[np.ndarray, n
     second = place[np.repeat(np.repeat(start, size), own) + within]
     row, column = first // k, second // k
     keep = row <= column if n1 == n else (row < n1) & (column >= n1)
-    cells = np.stack([row, column - (n1 if n1 < n else 0)])
-    return np.stack([first, second])[:, keep], cells[:, keep]
+    return np.stack([first, second])[:, keep]
+
+
+def _cells(
+    row: Integer[np.ndarray, " pairs"], column: Integer[np.ndarray, " pairs"], n: int, n1: int
+) -> Integer[np.ndarray, "3 tiles cells"]:
+    """Return where pairs of strings are in the tiles of their matrix; see `Places`."""
+    panels, matched = tiling(n, n1)
+    first = np.array([start for start, _ in panels])
+    i, j = (np.searchsorted(first, at, side="right") - 1 for at in (row, column))
+    tiles = np.zeros((len(panels), len(panels)), int)
+    tiles[tuple(zip(*matched, strict=True))] = np.arange(len(matched))
+    tile = tiles[i, j]
+    order, count = np.argsort(tile, kind="stable"), np.bincount(tile, minlength=len(matched))
+    within = np.arange(tile.size) - np.repeat(np.cumsum(count) - count, count)
+    cells = np.full((3, len(matched), _length(int(count.max()))), n)
+    cells[0] = 0
+    cells[:, tile[order], within] = np.stack(
+        [np.arange(tile.size), row - first[i], column - first[j]]
+    )[:, order]
+    return cells
 
 
 def _padded(values: np.ndarray, fill: int) -> np.ndarray:
-    """Return the values padded to one of a few lengths, so that few shapes are compiled."""
-    if not values.size:
-        return values
-    step = max(16, 1 << max(0, values.size.bit_length() - 2))
-    return np.pad(values, (0, -values.size % step), constant_values=fill)
+    """Return the values padded to a length of `_length`."""
+    return np.pad(values, (0, _length(values.size) - values.size), constant_values=fill)
+
+
+def _length(size: int) -> int:
+    """Return one of a few lengths that is no smaller, so that few shapes are compiled."""
+    step = max(16, 1 << max(0, size.bit_length() - 2))
+    return -(-size // step) * step
 
 
 def _strings(name: str, x: Any) -> Integer[np.ndarray, "strings length"]:

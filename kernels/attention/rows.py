@@ -18,9 +18,12 @@ from typing import Any, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, ArrayLike, Float
 
 from theorykit.common.precision import highest
+
+KEPT = "sums over draws"  # what a gradient keeps of a pair, see `recursion.again`
 
 
 class Tokens(NamedTuple):
@@ -48,9 +51,9 @@ class Rows(Protocol):
         ...
 
     def moments(
-        self, other: Any, fields: list[Float[Array, "tokens1 tokens2"]], scale2: Any
+        self, other: Any, fields: list[Float[Array, "tokens1 tokens2"]]
     ) -> tuple[Float[Array, "fields rows1 rows2"], Float[Array, "fields rows1 rows2"]]:
-        """Return the means over draws of `A1 V A2'` and of `scale2 Q(V)`, for each field V.
+        """Return the means over draws of `A1 V A2'` and of `Q(V)`, for each field V.
 
         With S the first of the fields, Q(V)_ab = sum_kl (J1' S J2)_kl V_kl, where J1 and J2 are the
         Jacobians of rows a and b. Rows are (R, N, T).
@@ -95,7 +98,8 @@ def step(
     s, w = tokens.nngp, tokens.ntk
     if not ntk:
         return _values(rows1.weights, s, rows2.weights), None
-    out, q = rows1.moments(rows2, [s] if w is None else [s, w], scale2)
+    out, q = rows1.moments(rows2, [s] if w is None else [s, w])
+    q = scale2 * checkpoint_name(q, KEPT)  # as small as what is returned: not computed twice
     s_rows = tokens.nngp_rows
     w_rows = s_rows if tokens.ntk_rows is None else tokens.ntk_rows
     return out[0], out[0] + out[-1] + (2 * s_rows + w_rows) * q[0] + s_rows * q[-1]
@@ -106,7 +110,7 @@ class Shares(NamedTuple):
 
     weights: Float[Array, "*batch draws tokens"]
 
-    def moments(self, other, fields, scale2):
+    def moments(self, other, fields):
         """See `Rows`; Q(V) = A1 (S o V) A2' - (A1 S o A1 V) A2' - A1 (A2 S' o A2 V')' + M_S o M_V.
 
         Here M_V = A1 V A2', in each draw. Draws come first: a row of all fields is then a row of
@@ -141,7 +145,7 @@ class Shares(NamedTuple):
                 for rows, columns in shifts
             ]
         )
-        return out, q * (scale2 / n)
+        return out, q / n
 
     def features(self, f, phi):
         """See `Rows`."""
@@ -154,7 +158,7 @@ class Ratio(NamedTuple):
     weights: Float[Array, "*batch draws tokens"]
     slopes: Float[Array, "*batch draws tokens"]
 
-    def moments(self, other, fields, scale2):
+    def moments(self, other, fields):
         """See `Rows`; the four products of `Shares` with a or b where they differ."""
         (a1, b1), (a2, b2) = self, other
         s, n = fields[0], a1.shape[1]
@@ -168,7 +172,7 @@ class Ratio(NamedTuple):
             return inner - _flat(b1) @ _flat(mean2 * slope2).T + both
 
         out = jnp.stack([_values(a1, v, a2) for v in fields])
-        return out, jnp.stack([q(v) for v in fields]) * (scale2 / n)
+        return out, jnp.stack([q(v) for v in fields]) / n
 
     def features(self, f, phi):
         """See `Rows`."""
@@ -183,11 +187,11 @@ class Separate(NamedTuple):
     weights: Float[Array, "*batch draws tokens"]
     slopes: Float[Array, "*batch draws tokens"]
 
-    def moments(self, other, fields, scale2):
+    def moments(self, other, fields):
         """See `Rows`; Q(V) = B1 (S o V) B2'."""
         (a1, b1), (a2, b2) = self, other
         out = jnp.stack([_values(a1, v, a2) for v in fields])
-        return out, jnp.stack([_values(b1, fields[0] * v, b2) for v in fields]) * scale2
+        return out, jnp.stack([_values(b1, fields[0] * v, b2) for v in fields])
 
     def features(self, f, phi):
         """See `Rows`."""
@@ -200,7 +204,7 @@ class General(NamedTuple):
     weights: Float[Array, "*batch draws tokens"]
     jacobian: Float[Array, "*batch draws tokens tokens"]
 
-    def moments(self, other, fields, scale2):
+    def moments(self, other, fields):
         """See `Rows`; J1' S and J2 V' are multiplied over all draws at once."""
         s, n = fields[0], self.weights.shape[1]
         moved = jnp.einsum("anck,ce->anke", self.jacobian, s)
@@ -209,7 +213,7 @@ class General(NamedTuple):
             for v in fields
         ]
         out = jnp.stack([_values(self.weights, v, other.weights) for v in fields])
-        return out, jnp.stack(q) * (scale2 / n)
+        return out, jnp.stack(q) / n
 
     def features(self, f, phi):
         """See `Rows`."""
@@ -223,7 +227,7 @@ class Fixed(NamedTuple):
 
     weights: Float[Array, "*batch draws tokens"]
 
-    def moments(self, other, fields, scale2):
+    def moments(self, other, fields):
         """See `Rows`; Q(V) = 0."""
         out = jnp.stack([_values(self.weights, v, other.weights) for v in fields])
         return out, jnp.zeros_like(out)

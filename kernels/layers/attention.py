@@ -29,7 +29,7 @@ from theorykit.kernels.layers.masks import as_mask, seen
 from theorykit.kernels.layers.offsets import Drawn, as_offsets
 from theorykit.kernels.parameters import parameters
 from theorykit.kernels.plan import BLOCK
-from theorykit.kernels.recursion import State, again, aside, at, fill, in_parts, steepness
+from theorykit.kernels.recursion import State, again, between, fill, in_parts, steepness
 
 
 @parameters("scale")
@@ -313,15 +313,15 @@ class Heads:
                 phi = jnp.einsum("ianc,icr->ianr", a.weights, f).reshape(n, k, -1)
                 nngp = jnp.einsum("iaf,jbf->iajb", phi[one], phi[two]) / size
                 return nngp, None, jnp.sum(phi**2, -1) / size
-            of_pair = again(lambda ij: self.pair(a, ij[0], ij[1], plan.ntk))
-            nngp, ntk = aside(of_pair, tuple(pairs))
-            own = again(lambda i: jnp.diagonal(self.pair(a, i, i, False)[0]))
+            nngp, ntk = between(partial(self.pair, ntk=plan.ntk), a, *pairs)
+            itself = partial(self.pair, ntk=False)
+            own = again(lambda of: jnp.diagonal(itself(of[0], of[0], of[1], of[1])[0]))
             if square:
                 whole = fill(nngp, n)
                 own_var = jnp.einsum("iaia->ia", whole)
                 return whole, None if ntk is None else fill(ntk, n), own_var
             laid = lambda v: v.reshape(one.size, two.size, k, k).transpose(0, 2, 1, 3)
-            own_var = jax.lax.map(own, jnp.arange(n))
+            own_var = jax.lax.map(own, (a, jnp.arange(n)))
             return laid(nngp), None if ntk is None else laid(ntk), own_var
 
         zero = jnp.zeros((one.size, k, two.size, k), f.dtype)
@@ -329,8 +329,8 @@ class Heads:
         nngp, ntk, var = average(block, varying(start, f), count)
         return self.state(nngp, ntk, var, at)
 
-    def pair(self, a: Any, i: Any, j: Any, ntk: bool) -> tuple[Array, Array | None]:
-        """Return NNGP and NTK between the wanted tokens of two inputs, from a block of draws."""
+    def pair(self, rows1: Any, rows2: Any, i: Any, j: Any, ntk: bool) -> tuple[Array, Array | None]:
+        """Return NNGP and NTK between the wanted tokens of two inputs, from their `Rows`."""
         r1, r2 = self.rows[i], self.rows[j]
         s, w = _between(self.z, self.f, i, j)
         s_asks, w_asks = s, w
@@ -338,7 +338,6 @@ class Heads:
             s_asks, w_asks = _between(self.asks, self.f_asks, i, j)
         at_rows: Any = lambda k: None if k is None else k[r1][:, r2]
         tokens = Tokens(s, w, at_rows(s_asks), at_rows(w_asks))
-        rows1, rows2 = at(a, i), at(a, j)
         scale2, positions = self.layer.scale**2, self.layer.positions
         if positions is None or not ntk:
             return in_parts(self.attends, rows1, rows2, tokens, scale2, ntk)

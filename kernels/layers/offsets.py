@@ -261,7 +261,7 @@ def step(
     fields = [*own, *(v * across[..., i] for v in own for i in range(m))]
     if shift2 is not None:
         fields += [jnp.eye(t, s.shape[1], -d, dtype=s.dtype) for d in range(1 - t, t)]
-    out, q = rows1.moments(rows2, fields, 1.0)
+    out, q = rows1.moments(rows2, fields)
     split = len(own)
     parts = [jnp.sum(here * q[split + i * m : split + (i + 1) * m], 0) for i in range(split)]
     s_rows = tokens.nngp_rows

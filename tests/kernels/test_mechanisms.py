@@ -202,7 +202,7 @@ def test_normalised_rows_have_every_product_with_its_sign():
         s, v = rng.normal(size=(2, 4, 3))
         rows = (Ratio(*map(jnp.asarray, k)) for k in ((a1, b1), (a2, b2)))
         one, two = rows
-        _, q = one.moments(two, [jnp.asarray(s), jnp.asarray(v)], 1.0)
+        _, q = one.moments(two, [jnp.asarray(s), jnp.asarray(v)])
         m1, m2 = a1 @ s, a2 @ s.T
         mean = lambda x: x.mean(0)
         t = lambda k: k.transpose(1, 0, 2)

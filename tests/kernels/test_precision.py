@@ -197,7 +197,7 @@ WITHOUT = {
     "draws.normals", "draws.blocks", "recursion.mlp", "recursion.layer_norm", "recursion.add",
     "recursion.again", "recursion.visible", "recursion.steepness", "recursion.fill",
     "recursion.aside", "recursion.at", "recursion.average",  # they call what does
-    "recursion.in_parts",
+    "recursion.in_parts", "recursion.between",
     "attention.mechanism",
     "activations.activation", "oracle.gaussian_points", "oracle.attention_step",
     "oracle.positive_semidefinite",

@@ -8,7 +8,7 @@ import pytest
 from theorykit import kernels
 from theorykit.kernels import InfiniteTransformer, activations, oracle
 from theorykit.kernels.features import matrix, tiling
-from theorykit.kernels.template_kernels import _added, lay_out
+from theorykit.kernels.template_kernels import _added, _cells, _replicate, lay_out
 
 KEY = jax.random.key(0)
 X = np.array([[1, 1, 0], [1, 2, 0], [3, 1, 0]])
@@ -95,10 +95,10 @@ def test_places_are_laid_out_so_that_nothing_is_counted_twice():
     x = strings(40, 5, 30)
     places = lay_out(x, 40)
     assert places.alone.tolist() == [0, 0, 0, 0, 1]
-    real = places.cells[0] < 40
-    first, second = places.pairs[:, real]
+    number = places.cells[0][places.cells[1] < 40]
+    first, second = places.pairs[:, number]
     assert (places.tokens.ravel()[first] == places.tokens.ravel()[second]).all()
-    assert len({*zip(first.tolist(), second.tolist(), strict=True)}) == real.sum()
+    assert len({*zip(first.tolist(), second.tolist(), strict=True)}) == number.size
 
 
 @pytest.mark.parametrize(("n", "n1"), [(19, 19), (3, 3), (19, 7)])
@@ -112,10 +112,19 @@ def test_values_are_added_to_their_cells_whichever_tile_they_are_in(n, n1):
     panels, pairs = tiling(n, n1)
     height = lambda i: panels[i][1] - panels[i][0]
     tiles = [jnp.zeros((height(i), height(j))) for i, j in pairs]
-    padded = [np.append(c, [n, n]) for c in (row, column)]  # beyond the end: dropped
-    found = _added(tiles, jnp.append(values, jnp.ones(2)), np.stack(padded), n, n1)
+    cells = _cells(row, column + (0 if n1 == n else n1), n, n1)
+    found = _added(tiles, jnp.append(values, jnp.ones(2)), cells)
     whole = np.triu(whole) + np.triu(whole, 1).T if n1 == n else whole
     np.testing.assert_allclose(matrix(found, n, n1), whole, atol=1e-5)
+
+
+def test_pairs_are_added_without_a_copy_of_the_matrix():
+    """By what the compiler reserves beside the tiles, which are 9/16 of the matrix."""
+    n, one = 512, jnp.ones(())
+    places = lay_out(strings(n, 3, 400), n)
+    assert places.pairs.size
+    lowered = _replicate.lower(places, KEY, one, one, None, n, 1, 8, 0)
+    assert lowered.compile().memory_analysis().temp_size_in_bytes < n * n * 4 / 2
 
 
 def test_the_mlp_kernel_is_that_of_the_agreements():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theorykit.kernels import layers as k
+from theorykit.kernels import recursion
 from theorykit.kernels.attention import Mechanism, Sigmoid, Softmax
 from theorykit.kernels.layers.attention import Heads
 from theorykit.kernels.layers.base import Setting
@@ -98,7 +99,7 @@ def test_the_ntk_is_its_definition_and_each_term_counts(positions, of):
     layer, at = heads(positions, of)
     drawn = layer.source(at)[0](0)
     a = layer.weights(drawn, True)
-    nngp, ntk = layer.pair(a, 0, 1, True)
+    nngp, ntk = layer.pair(recursion.at(a, 0), recursion.at(a, 1), 0, 1, True)
     out, values, terms = by_definition(layer, drawn)
     np.testing.assert_allclose(nngp, out, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(ntk, values + sum(terms), rtol=1e-8, atol=1e-9)
@@ -114,7 +115,11 @@ def test_the_rows_that_are_wanted_know_where_they_are():
         layer, at = heads(positions)
         some, _ = heads(positions, rows=jnp.array([[1], [2]]))
         drawn = layer.source(at)[0](0)
-        every, one = (h.pair(h.weights(drawn, True), 0, 1, True) for h in (layer, some))
+        rows = [h.weights(drawn, True) for h in (layer, some)]
+        every, one = (
+            h.pair(recursion.at(a, 0), recursion.at(a, 1), 0, 1, True)
+            for h, a in zip((layer, some), rows, strict=True)
+        )
         for whole, cut in zip(every, one, strict=True):
             np.testing.assert_allclose(cut, whole[1:2, 2:3], rtol=1e-10)
 
