@@ -23,8 +23,11 @@ EXAMPLES = {
         shapes=value(dict(x=())), like=value((0.5,)), constant=value(1.0),
          bound=value(1.0), norms=value(2), variances=value(dict(x=1.0)),
         **{"budget=": value(20), "growth=": value((1.0, 1.0)), "bits=": value(64),
-           **{f"{name}()": dict(f=value(lambda x: jnp.tanh(x)))
+           **{f"{name}()": dict(f=value(lambda x: jnp.tanh(x)), constant=value(1.5))
               for name in ("prove_lipschitz", "lipschitz_everywhere")},
+           "as_symmetries()": dict(given=lambda: [certify.shift("x")]),
+           "permutation()": dict(name=value("x")), "letters()": dict(shape=value((2,))),
+           "shift()": dict(names=value(("x",))), "scale()": dict(names=value(("x",))),
            "growth()": dict(f=value(lambda n: n + 1)), "values=": value(dict(s=(0.0, 1.0))),
            "wick()": dict(f=value(lambda x, s=0: x**2 + s))},
     ),

@@ -20,7 +20,7 @@ from theorykit.certify._order import ordered
 from theorykit.certify._proof import Proof
 from theorykit.certify._prove import BUDGET, prove
 from theorykit.certify._ring import MOST_WORK, Work
-from theorykit.certify._symmetry import Symmetry, permutation, scale, shift
+from theorykit.certify._symmetry import Symmetry, as_symmetries, permutation, scale, shift
 from theorykit.certify._wick import MOST_VALUES, wick
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Work",
     "as_bits",
     "as_norms",
+    "as_symmetries",
     "ball",
     "enclose",
     "exact",

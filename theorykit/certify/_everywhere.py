@@ -6,6 +6,7 @@ something decides what they are. Each case is proved by exact arithmetic, or the
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -34,12 +35,14 @@ from theorykit.certify._ring import (
     rational,
     shortened,
 )
-from theorykit.certify._sides import SIDES, rows_of
+from theorykit.certify._sides import SIDES, by_name, rows_of
 from theorykit.certify._signs import Reason, certain, factored
 from theorykit.common import picture
-from theorykit.common.arguments import function, instance, members, shown
+from theorykit.common.arguments import affordable, function, instance, members, shown
 
 MOST_CASES = 200
+MOST_ENTRIES = 100_000
+"""The most cases of a proof, and the most entries of an argument."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -171,7 +174,7 @@ def as_leaves(shapes: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def as_program(sides: Callable[..., tuple[Any, Any]], leaves: Mapping[str, np.ndarray]) -> Evaluate:
     """Return what runs both sides on numbers of a ring."""
-    named = lambda *xs: sides(**dict(zip(leaves, xs, strict=True)))
+    named = by_name("the function of both sides", sides, leaves)
     like = [
         jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
         for a in leaves.values()
@@ -357,18 +360,24 @@ def _sign(letter: Letter) -> int:
 
 def _array(name: str, given: Any) -> np.ndarray:
     """Return an argument as an array of letters and numbers, or of integers."""
-    if isinstance(given, np.ndarray):
-        return given
+    return given if isinstance(given, np.ndarray) else letters(_shape(name, given))
+
+
+def _shape(name: str, given: Any) -> tuple[int, ...]:
     if not isinstance(given, tuple) or not all(isinstance(n, int) and n > 0 for n in given):
         raise ValueError(
             f"{name} needs a shape, a tuple of sizes such as (2, 3) or (), not {shown(given)}."
         )
-    return letters(given)
+    affordable(name, math.prod(given), MOST_ENTRIES, "entries")
+    return given
 
 
 def letters(shape: tuple[int, ...], **known: Any) -> np.ndarray:
-    """Return an array of letters about which the same is known."""
-    made = np.empty(shape, dtype=object)
+    """Return an array of letters about which the same is known.
+
+    **Raises:** `ValueError` for anything but a tuple of sizes, or too many entries.
+    """
+    made = np.empty(_shape("the array of letters", shape), dtype=object)
     for where in np.ndindex(shape):
         made[where] = Letter(**known)
     return made

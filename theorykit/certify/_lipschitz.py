@@ -30,7 +30,7 @@ from theorykit.certify._proof import Proof, undecided
 from theorykit.certify._prove import BUDGET, check_budget
 from theorykit.certify._quotients import Quotient, constant, total
 from theorykit.certify._ring import Ring, Split, Work, rational
-from theorykit.certify._sides import as_row
+from theorykit.certify._sides import as_row, by_name
 from theorykit.common.arguments import function, shown
 
 
@@ -65,7 +65,7 @@ def prove_lipschitz(
     with precision(bits):
         whole, _, shapes = read(box)
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
-        named = lambda *xs: f(**dict(zip(shapes, xs, strict=True)))
+        named = by_name("f", f, shapes)
         program = Program.trace(lambda *xs: as_row(named(*xs)), like)
         names = [name for name, s in shapes.items() for _ in range(int(np.prod(s)))]
         move = moving_of(of, list(shapes))
@@ -186,7 +186,7 @@ def lipschitz_everywhere(
         jax.ShapeDtypeStruct(a.shape, np.float64 if a.dtype == object else a.dtype)
         for a in leaves.values()
     ]
-    named = lambda *xs: f(**dict(zip(leaves, xs, strict=True)))
+    named = by_name("f", f, leaves)
     program = Program.trace(lambda *xs: as_row(named(*xs)), like)
     names = moving_of(moving, list(leaves))
     count = sum(leaves[name].size for name in names)

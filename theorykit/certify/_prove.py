@@ -18,8 +18,8 @@ from theorykit.certify._machine import Machine, NotCertifiable
 from theorykit.certify._many import FEWEST, Many, Rows
 from theorykit.certify._numbers import float_below, precision
 from theorykit.certify._proof import Proof, together, undecided
-from theorykit.certify._sides import SIDES, rows_of
-from theorykit.certify._symmetry import Symmetries, Symmetry
+from theorykit.certify._sides import SIDES, by_name, rows_of
+from theorykit.certify._symmetry import Symmetries, Symmetry, as_symmetries
 from theorykit.certify._touch import Touches
 from theorykit.common.arguments import function, shown
 
@@ -58,9 +58,10 @@ def prove(
     function("inequality", inequality, SIDES)
     function("progress", progress, "a function of the share done")
     check_budget(budget)
+    declared = as_symmetries(symmetries)
     with precision(bits):
-        if symmetries:
-            return _by_symmetry(inequality, box, budget, bits, symmetries, progress)
+        if declared:
+            return _by_symmetry(inequality, box, budget, bits, declared, progress)
         whole, inner, shapes = read(box)
         search = _Search(inequality, shapes, inner)
         return search.run(whole, budget, bits, progress)
@@ -115,7 +116,7 @@ class _Search:
     ):
         self.shapes, self.inner, self.order = shapes, inner, order
         like = [jax.ShapeDtypeStruct(s, np.float64) for s in shapes.values()]
-        named = lambda *xs: inequality(**dict(zip(shapes, xs, strict=True)))
+        named = by_name("inequality", inequality, shapes)
         self.sides = Program.trace(lambda *xs: rows_of(named(*xs)), like)
         self.why, self.stopped = "", False
         self.next_look = 2

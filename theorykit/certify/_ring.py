@@ -15,6 +15,7 @@ import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from theorykit.certify._machine import NotCertifiable
+from theorykit.common.arguments import instance, size
 
 LETTERS, MOST_LETTERS = 48, 200
 """Letters besides those of the arguments: how many there are at first, and at most."""
@@ -56,7 +57,8 @@ class Work:
     """What an attempt at a proof, or at what `what` names, may still cost over all its sizes."""
 
     def __init__(self, most: int = MOST_WORK, what: str = "the proof"):
-        self.left, self.what = most, what
+        self.left = size("most", most)
+        self.what = instance("what", what, str, "what it is for, in words")
 
     def spend(self, work: int) -> None:
         """Count work.

@@ -1,5 +1,7 @@
 """Both sides of a statement, as two rows of one length."""
 
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -8,6 +10,22 @@ import jax.numpy as jnp
 from theorykit.common.arguments import as_array, shown
 
 SIDES = "a function of the variables by name, which returns (lhs, rhs)"
+
+
+def by_name(what: str, f: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
+    """Return a function of positions that calls `f` by these names.
+
+    **Raises:** `ValueError` if `f` does not take them.
+    """
+    names = tuple(names)
+    try:
+        inspect.signature(f).bind(**dict.fromkeys(names))
+    except TypeError as error:
+        asked = ", ".join(names) or "no arguments"
+        raise ValueError(f"{what} is called by name, with {asked}, but {error}.") from None
+    except ValueError:  # it does not say what it takes
+        pass
+    return lambda *values: f(**dict(zip(names, values, strict=True)))
 
 
 def rows_of(sides: Any) -> tuple[jax.Array, jax.Array]:

@@ -75,6 +75,18 @@ def _names(kind: str, names: tuple[Any, ...]) -> tuple[str, ...]:
     return names
 
 
+def as_symmetries(given: Any) -> tuple[Symmetry, ...]:
+    """Return what is declared, in a tuple.
+
+    **Raises:** `ValueError` for anything but a list of symmetries.
+    """
+    if not isinstance(given, list | tuple) or not all(isinstance(s, Symmetry) for s in given):
+        raise ValueError(
+            f"symmetries is a list, as in [shift('x'), scale('x')], not {shown(given)}."
+        )
+    return tuple(given)
+
+
 @dataclasses.dataclass(frozen=True)
 class Symmetries:
     """All that is declared of one inequality.
@@ -94,10 +106,6 @@ class Symmetries:
 
         **Raises:** `ValueError` for symmetries that do not fit the arguments, or one another.
         """
-        if isinstance(declared, Symmetry) or not all(isinstance(s, Symmetry) for s in declared):
-            raise ValueError(
-                f"symmetries is a list, as in [shift('x'), scale('x')], not {shown(declared)}."
-            )
         free = {n for s in declared if s.kind == "scale" for n in s.names}
         bounded = {name: pair for name, pair in box.items() if name not in free}
         shapes = {name: np.shape(box[name][0]) for name in box if name in free}
@@ -108,7 +116,7 @@ class Symmetries:
             shapes |= known
             outer = _by_name(known, whole.low, whole.high)
             inner = _by_name(known, *zip(*pairs, strict=True))
-        made = cls(tuple(declared), {name: shapes[name] for name in box}, outer, inner)
+        made = cls(as_symmetries(declared), {name: shapes[name] for name in box}, outer, inner)
         made._check()
         return made
 

@@ -21,6 +21,7 @@ from theorykit.certify._machine import Machine, NotCertifiable, Unknown
 from theorykit.certify._normal import field_of
 from theorykit.certify._quotients import Quotient, constant
 from theorykit.certify._ring import MOST_WORK, REAL, Ring, Split, Work, rational
+from theorykit.certify._sides import by_name
 from theorykit.common.arguments import function, instance
 
 LETTERS = 8
@@ -54,7 +55,9 @@ def wick(
     function("f", f, "a function of the random arrays")
     instance("variances", variances, Mapping, "a variance for each entry, as in dict(x=[1, 1])")
     gaussian = {k: _variances(k, v) for k, v in variances.items()}
-    finite = {k: [np.asarray(v) for v in given] for k, given in (values or {}).items()}
+    values = {} if values is None else values
+    instance("values", values, Mapping, "the values of each other array, as in dict(s=[-1, 1])")
+    finite = {k: [np.asarray(v) for v in _several(k, given)] for k, given in values.items()}
     empty = [k for k, given in finite.items() if not given]
     if empty:
         raise ValueError(f"{empty[0]} has no value that it could take.")
@@ -63,10 +66,15 @@ def wick(
     like = [jax.ShapeDtypeStruct(a.shape, np.float64) for a in gaussian.values()]
     like += [jax.ShapeDtypeStruct(v[0].shape, v[0].dtype) for v in finite.values()]
     names = [*gaussian, *finite]
-    program = Program.trace(lambda *xs: f(**dict(zip(names, xs, strict=True))), like)
+    program = Program.trace(by_name("f", f, names), like)
     moments = _Moments(gaussian, Work(20 * MOST_WORK) if work is None else work)
     means = [moments.of(program, pick) for pick in itertools.product(*finite.values())]
     return np.asarray(sum(means[1:], start=means[0]) / Fraction(len(means)), dtype=object)
+
+
+def _several(name: str, given: Any) -> Any:
+    kinds = list | tuple | range | np.ndarray | jax.Array
+    return instance(f"values of {name}", given, kinds, "a list of what it may be")
 
 
 def _variances(name: str, given: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from theorykit.certify import (
     Proof,
     Symmetry,
     as_bits,
+    as_symmetries,
     ball,
     enclose,
     number_array,
@@ -227,10 +228,6 @@ class OnBox:
     def __post_init__(self) -> None:
         size("budget", self.budget)
         as_bits(self.bits)
-        if not all(isinstance(s, Symmetry) for s in self.symmetries):
-            raise ClaimError(
-                f"symmetries is a list, as in [shift('x'), scale('x')], not {self.symmetries!r}."
-            )
 
     @property
     def scaled(self) -> set[str]:
@@ -407,7 +404,10 @@ def on_box(
     scaled needs no interval: it is any real number. A domain that is made from a parameter, as
     `psd` is from a factor, is cut up in the parameter.
     """
-    return OnBox(where, budget, bits, tuple(symmetries))
+    try:
+        return OnBox(where, budget, bits, as_symmetries(symmetries))
+    except ValueError as error:
+        raise ClaimError(str(error)) from None
 
 
 def settings_of(over: Inputs, fixed: Mapping[str, Any]) -> list[dict[str, Any]]:

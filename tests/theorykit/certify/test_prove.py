@@ -308,3 +308,9 @@ def test_a_point_at_which_more_bits_do_not_tell_is_said():
     found = prove(sides, dict(a=(0.25, 0.25)))
     assert found.status == "undecided"
     assert "no more bits tell them apart" in str(found)
+
+
+@pytest.mark.parametrize("box", [dict(y=(0, 1)), dict(x=(0, 1), y=(0, 1))])
+def test_a_function_of_other_variables_is_said(box):
+    with pytest.raises(ValueError, match=r"inequality is called by name, with (y|x, y), but"):
+        prove(lambda x: (x, 2.0), box)
