@@ -56,6 +56,21 @@ class InfiniteTransformer(Spelt):
       them.
 
     **Raises:** `ValueError` for a value that is none of these.
+
+    **Example:**
+
+    ```python
+    import jax
+    from theorykit import kernels
+
+    x = jax.random.normal(jax.random.key(0), (3, 8, 16))  # 3 inputs of 8 tokens with 16 features
+    net = kernels.InfiniteTransformer(depth=1, readout="last")
+    kernel = net(x, key=jax.random.key(1), draws=256)
+    print(kernel)
+    # Kernel: nngp 3 x 3, ntk 3 x 3, 8 replicates of 256 draws (joint), standard error up to 0.01
+    print(kernel.ntk.shape, kernel.ntk_stderr.shape)
+    # (3, 3) (3, 3)
+    ```
     """
 
     depth: int = 1

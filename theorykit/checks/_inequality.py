@@ -93,6 +93,30 @@ class Inequality(Check):
     A witness is enclosed in ball arithmetic, and its refutation graded `certified` if the violation
     is certain, tolerance included. The ratio that is reported is the largest lhs / rhs seen where
     rhs > 0.
+
+    **Example:**
+
+    ```python
+    import jax.numpy as jnp
+    import theorykit
+    from theorykit.checks import inequality
+    from theorykit.domains import inputs, reals
+
+
+    @theorykit.claim("mine.norms", ref="Lemma 1", statement="|x|_1 <= n |x|_2")
+    def norms():
+        "The 1-norm is at most n times the 2-norm."
+        return inequality(
+            lhs=lambda x: jnp.abs(x).sum(),
+            rhs=lambda x, n: n * jnp.linalg.norm(x),
+            over=inputs(x=reals("n"), n=(2, 4)),
+            control=dict(rhs=lambda x: jnp.linalg.norm(x)),
+        )
+
+
+    print(*theorykit.verify([norms]))
+    # mine.norms holds (certified): proved at the tested sizes: all real x, n = 2; n = 4
+    ```
     """
 
     lhs: Side
