@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import theorykit
 from theorykit import report, verify
 
 ROOT = Path(__file__).parents[2]
@@ -240,6 +241,11 @@ def test_without_a_command_there_is_the_help_and_nothing_else(command):
     code, out, err = command()
     assert (code, err) == (2, "")
     assert "coverage" in out
+
+
+def test_the_version_is_said(command):
+    code, out, err = command("--version")
+    assert (code, out, err) == (0, f"theorykit {theorykit.__version__}\n", "")
 
 
 def test_claims_that_the_tier_leaves_out_are_said_to_be(command, quick):

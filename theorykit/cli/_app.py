@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from theorykit import __version__
 from theorykit.claims import known_ids
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -15,6 +16,24 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        print(f"theorykit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_say_version, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 class Size(enum.StrEnum):
