@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from theorykit import __version__
 from theorykit.claims import known_ids
+from theorykit.common.version import __version__
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 
