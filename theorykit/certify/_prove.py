@@ -49,8 +49,8 @@ def prove(
     numbers, arrays or lists of arrays; `box`: (low, high) for each variable, numbers or arrays of
     one shape; `budget`: how many pieces to examine; `symmetries`: what leaves the inequality as it
     is, `shift`, `scale` or `permutation` of some variables. They are proved first, and reduce the
-    points that have to be looked at. A variable that may be scaled is any real number, whatever
-    its ends, which only give its shape.
+    points that have to be looked at. A variable that may be scaled is any real number: its ends are
+    -inf and inf.
 
     **Returns:** a `Proof`, true if the inequality is proved.
 

@@ -54,8 +54,8 @@ def shift(*names: str) -> Symmetry:
 def scale(*names: str) -> Symmetry:
     """Say that all entries of these arguments may be multiplied by one positive number c.
 
-    It multiplies rhs - lhs by a power of c. The arguments are then all reals, and need no box.
-    **Raises:** `ValueError` for anything but names.
+    It multiplies rhs - lhs by a power of c. The arguments are all reals: their ends are -inf and
+    inf. **Raises:** `ValueError` for anything but names.
     """
     return Symmetry("scale", _names("scale", names))
 
@@ -108,7 +108,7 @@ class Symmetries:
         """
         free = {n for s in declared if s.kind == "scale" for n in s.names}
         bounded = {name: pair for name, pair in box.items() if name not in free}
-        shapes = {name: np.shape(box[name][0]) for name in box if name in free}
+        shapes = {name: _of_reals(name, pair) for name, pair in box.items() if name in free}
         outer: Ends = {}
         inner: Ends = {}
         if bounded:
@@ -291,6 +291,20 @@ class Symmetries:
             ends = np.array([low, high], dtype=float)
             made[name] = ends[0] + (ends[1] - ends[0]) * rng.uniform(size=low.shape)
         return made
+
+
+def _of_reals(name: str, pair: Any) -> tuple[int, ...]:
+    """Return the shape of an argument whose ends are infinite."""
+    try:
+        low, high = (np.asarray(end, dtype=float) for end in pair)
+    except (TypeError, ValueError):
+        low = high = np.zeros(())
+    if low.shape != high.shape or not (np.isneginf(low).all() and np.isposinf(high).all()):
+        raise ValueError(
+            f"{name} may be scaled, so it is any real number: its ends are arrays of -inf and inf, "
+            f"not {shown(pair)}."
+        )
+    return low.shape
 
 
 def _by_name(shapes: Mapping[str, tuple[int, ...]], *ends: Sequence[arb]) -> Ends:

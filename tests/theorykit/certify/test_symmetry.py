@@ -135,6 +135,7 @@ def test_a_symmetry_that_is_not_proved_is_not_used():
         ([shift("x"), shift("x")], "has one shift at most"),
         ([permutation("y")], "is of a vector"),
         ([permutation("x")], "the same interval for all entries"),
+        ([scale("x")], "its ends are arrays of -inf and inf"),
     ],
 )
 def test_what_does_not_fit_is_said(some, said):
