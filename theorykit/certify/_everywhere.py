@@ -56,6 +56,14 @@ class Letter:
     high: Fraction | None = None
     open: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            end = getattr(self, name)
+            kinds = Fraction | int | None
+            instance(f"{name} of a letter", end, kinds, "a Fraction or an integer, or nothing")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"a letter runs from {self.low} to {self.high}: nothing lies there.")
+
 
 @dataclasses.dataclass(frozen=True)
 class Everywhere:

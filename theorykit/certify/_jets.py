@@ -137,6 +137,8 @@ class Jet:
         if isinstance(above, Jet) or isinstance(across, Jet):
             above, across = lifted(above), lifted(across)
         here, there = ball_of(above), ball_of(across)
+        if here.is_nan() or there.is_nan():
+            return Jet(arb.nan(), None)
         if not (there > 0 or here > 0 or here < 0):
             return Jet(type(above).atan2(above, across), None)  # it may jump by 2 pi
         return Jet(type(above).atan2(above, across), scaled(slopes, 1 / square))

@@ -90,9 +90,15 @@ class Many:
         self.sides, self.shapes, self.whole = sides, shapes, whole
         outward = lambda ends: np.array([[float_below(e), float_above(e)] for e in ends])
         self.first, self.last = outward(whole.low), outward(whole.high)
+        pairs = zip(self.first.tolist(), self.last.tolist(), strict=True)
+        self.ends = [(tuple(first), tuple(last)) for first, last in pairs]
         self.entries = sides.closed.out_avals[0].size
         numbers = _size(sides.closed.jaxpr) * (1 + len(whole.low))
         self.most = min(MOST, MOST_NUMBERS // numbers)
+        # Floats do not tell the ends of a variable apart that lie between the same two of them.
+        ends = zip(whole.low, whole.high, self.ends, strict=True)
+        if any(low is not high and first == last for low, high, (first, last) in ends):
+            self.most = 0
 
     # Pieces -------------------------------------------------------------------------------
 
@@ -108,21 +114,33 @@ class Many:
             made.depth[k] = p.share.denominator.bit_length() - 1
         return made
 
+    def takes(self, piece: Piece) -> bool:
+        """Whether each end is a float, or an end of the box."""
+        ends = zip(piece.low, piece.high, self.whole.low, self.whole.high, strict=True)
+        known = lambda e, a, b: e is a or e is b or float_below(e) == float_above(e)
+        return all(known(low, a, b) and known(high, a, b) for low, high, a, b in ends)
+
     def pieces(self, rows: Rows) -> list[Piece]:
         """Return rows as pieces, with the ends of the box as they were given."""
-        made, first, last = [], self.first.tolist(), self.last.tolist()
-
-        def exact(i: int, end: float) -> arb:
-            if end in first[i]:
-                return self.whole.low[i]
-            return self.whole.high[i] if end in last[i] else arb(end)
-
+        made = []
         for low, high, still, depth in zip(*map(np.ndarray.tolist, _arrays(rows)), strict=True):
-            start = [exact(i, a) for i, a in enumerate(low)]
-            end = [exact(i, b) for i, b in enumerate(high)]
-            end = [a if same else b for a, b, same in zip(start, end, still, strict=True)]
-            made.append(Piece(tuple(start), tuple(end), Fraction(1, 1 << depth)))
+            pairs = [
+                self._ends(i, *ends) for i, ends in enumerate(zip(low, high, still, strict=True))
+            ]
+            made.append(Piece(*zip(*pairs, strict=True), Fraction(1, 1 << depth)))
         return made
+
+    def _ends(self, i: int, low: float, high: float, still: bool) -> tuple[arb, arb]:
+        """Return the ends of a variable, one object twice where it does not move."""
+        first, last = self.ends[i]
+        if still:
+            at = self.whole.low[i] if (low, high) == first else self.whole.high[i]
+            end = at if (low, high) in (first, last) else arb(low)
+            return end, end
+        return (
+            self.whole.low[i] if low == first[0] else arb(low),
+            self.whole.high[i] if high == last[1] else arb(high),
+        )
 
     # Enclosures ---------------------------------------------------------------------------
 
@@ -137,7 +155,7 @@ class Many:
         if left.any():
             rest = rows[left]
             low, high = self._agreed(self._at_middle, rest)
-            negative[left], close[left] = high < 0, (low <= 0) & (high >= 0)
+            negative[left], close[left] = high < 0, ~((low > 0) | (high < 0))
             middle = rest.middle()
             away = Span(rest.low, rest.high) - Span(middle, middle)
             moved = Span(*(s[left] for s in slopes)) * Span(away.lo[:, None], away.hi[:, None])
@@ -189,8 +207,11 @@ class Many:
         return list(np.array(ends).transpose(1, 2, 0))
 
     def _gaps(self, machine: Machine, numbers: list[Any]) -> list[Any]:
-        left, right = self.sides.run(machine, leaves_of(self.shapes, numbers))
-        return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+        try:
+            left, right = self.sides.run(machine, leaves_of(self.shapes, numbers))
+            return [r - l for l, r in zip(left.flat, right.flat, strict=True)]
+        except TypeError as error:  # of complex numbers
+            raise NotCertifiable(f"it takes no intervals: {error}.") from None
 
     # Division -----------------------------------------------------------------------------
 

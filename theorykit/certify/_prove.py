@@ -109,7 +109,9 @@ def _by_symmetry(
             why = f"it fails at differences that no point of the box has, {part.point}"
             part = Proof("undecided", part.boxes, bits, share=1.0, why=why)
         parts.append(part)
-    return together(parts)
+    found = together(parts)
+    near = tuple(f"{where} up to symmetry" for where in found.touching)
+    return dataclasses.replace(found, touching=near)
 
 
 def check_budget(budget: Any) -> None:
@@ -202,7 +204,8 @@ class _Search:
 
         Pieces that floats do not decide are left to balls.
         """
-        front = many.rows(self.pieces)
+        self.hard.extend(p for p in self.pieces if not many.takes(p))
+        front = many.rows(p for p in self.pieces if many.takes(p))
         self.pieces.clear()
         while len(front) >= FEWEST and self.looked < budget:
             for i, j in self.order:

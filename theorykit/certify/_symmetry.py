@@ -54,8 +54,8 @@ def shift(*names: str) -> Symmetry:
 def scale(*names: str) -> Symmetry:
     """Say that all entries of these arguments may be multiplied by one positive number c.
 
-    It multiplies rhs - lhs by a power of c. The arguments are all reals: their ends are -inf and
-    inf. **Raises:** `ValueError` for anything but names.
+    It multiplies rhs - lhs by a whole power of c. The arguments are all reals: their ends are -inf
+    and inf. **Raises:** `ValueError` for anything but names.
     """
     return Symmetry("scale", _names("scale", names))
 
@@ -217,9 +217,9 @@ class Symmetries:
             least = max(a - x for a, x in zip(low, at, strict=True))
             most = min(b - x for b, x in zip(high, at, strict=True))
             for name in inside:
-                moved = made[name] + (least + most) / 2
-                ends = (_array(_fractions(e), moved.shape) for e in self.inner[name])
-                made[name] = np.clip(moved, *ends)
+                ends = zip(made[name].flat, *map(_fractions, self.inner[name]), strict=True)
+                moved = [min(max(x + (least + most) / 2, a), b) for x, a, b in ends]
+                made[name] = _array(moved, self.shapes[name])
         return made
 
     # Proofs ---------------------------------------------------------------------------------

@@ -203,3 +203,40 @@ def test_a_face_at_an_end_that_is_no_float_holds_that_end():
     assert isinstance(face, Piece)
     assert face.low[0] is face.high[0] is whole.low[0]
     assert arb(float(smaller.low[0, 0])) <= face.low[0] <= arb(float(smaller.high[0, 0]))
+
+
+@pytest.mark.parametrize("fewest", [1, 12])
+def test_ends_between_the_same_floats_are_told_apart(fewest, monkeypatch):
+    """At the low end of x the first entry holds; at the high end it fails, and floats are equal."""
+    monkeypatch.setattr(_prove, "FEWEST", fewest)
+    large = "1" + "0" * 17
+    low, high = large + ".3", large + ".7"
+    above = lambda x: relu(x - exact(large + ".5"))
+    sides = lambda x, y: ([above(x), y * (1 - y)], [0.1, 0.250001])
+    assert prove(sides, dict(x=(low, high), y=(0, 1)), 400).status == "refuted"
+    assert prove(sides, dict(x=(low, low), y=(0, 1)), 400).status != "refuted"
+    below = lambda: exact("99999999999999999999/100000000000000000000")
+    sides = lambda x, y: ([3 * x, y * (1 - y)], [below(), 0.2501])
+    found = prove(sides, dict(x=("1/3", "1/3"), y=(0, 1)), 400)
+    assert found.status != "proved"
+
+
+def test_a_piece_whose_end_is_no_float_is_left_to_balls():
+    whole, _, shapes = read(dict(x=(0, 1)))
+    many = Many(_search(lambda x: (x, 2 * x), shapes).sides, shapes, whole)
+    with precision(128):
+        inside = arb(1) / 3
+    face = Piece((inside.mid(),), (inside.mid(),), whole.share)
+    assert many.takes(whole)
+    assert not many.takes(face)
+
+
+def test_complex_numbers_are_left_to_balls(monkeypatch):
+    sides = lambda x: (jnp.abs(jnp.exp(2j * x) - 1), 2.5)
+    many, few = at_once(monkeypatch, sides, dict(x=(-1, 1)), 300)
+    assert many.status == few.status == "proved"
+
+
+def test_what_may_be_undefined_has_no_angle(monkeypatch):
+    for found in at_once(monkeypatch, lambda x: (jnp.arctan2(x, 1 / x), 3.2), dict(x=(-1, 1)), 99):
+        assert found.status == "undecided"

@@ -80,6 +80,13 @@ def test_a_shift_on_a_box_is_refuted_at_a_point_of_the_box():
     assert prove(lambda x: (softmax(x)[2], 0.96), box, symmetries=[shift("x")]).status == "proved"
 
 
+def test_numbers_alone_are_shifted_together():
+    sides = lambda x, y: (x - y, 1 - 1e-12)
+    found = prove(sides, dict(x=(0, 1), y=(0, 1)), symmetries=[shift("x", "y")])
+    assert found.status == "refuted"
+    assert (found.point["x"], found.point["y"]) == (1.0, 0.0)
+
+
 def test_a_failure_at_differences_that_the_box_does_not_have_refutes_nothing():
     """On [0, 1] x [0, 1/4] the first may exceed the second by 1, and is exceeded by 1/4."""
     box = dict(x=(np.zeros(3), np.array([1.0, 0.25, 0.25])))
