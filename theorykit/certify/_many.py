@@ -127,7 +127,8 @@ class Many:
             pairs = [
                 self._ends(i, *ends) for i, ends in enumerate(zip(low, high, still, strict=True))
             ]
-            made.append(Piece(*zip(*pairs, strict=True), Fraction(1, 1 << depth)))
+            start, end = zip(*pairs, strict=True)
+            made.append(Piece(start, end, Fraction(1, 1 << depth)))
         return made
 
     def _ends(self, i: int, low: float, high: float, still: bool) -> tuple[arb, arb]:
