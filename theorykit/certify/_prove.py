@@ -204,8 +204,10 @@ class _Search:
 
         Pieces that floats do not decide are left to balls.
         """
-        self.hard.extend(p for p in self.pieces if not many.takes(p))
-        front = many.rows(p for p in self.pieces if many.takes(p))
+        known: list[Piece] = []
+        for piece in self.pieces:
+            (known if many.takes(piece) else self.hard).append(piece)
+        front = many.rows(known)
         self.pieces.clear()
         while len(front) >= FEWEST and self.looked < budget:
             for i, j in self.order:

@@ -59,10 +59,6 @@ class Span:
             x = arb(x)
         return Span(*map(np.float64, _ends(x)))
 
-    def take(self, rows: Any) -> "Span":
-        """Return some of the pieces; a constant stays as it is."""
-        return self if np.ndim(self.lo) == 0 else Span(self.lo[rows], self.hi[rows])
-
     # Arithmetic
 
     def __add__(self, other: Any) -> "Span":
@@ -127,9 +123,6 @@ class Span:
         astride = (self.lo <= 0) & (self.hi >= 0)
         least = np.where(astride, 0.0, np.minimum(low, high))
         return Span(_raised(least, n)[0], _raised(np.maximum(low, high), n)[1])
-
-    def __rpow__(self, base: Any) -> "Span":
-        return (Span.of(base).log() * self).exp()
 
     # Functions
 
@@ -307,10 +300,6 @@ class Span:
     def __ne__(self, other: object) -> bool:
         other = Span.of(other)
         return one_answer((self.hi < other.lo) | (self.lo > other.hi))
-
-    def contains(self, other: Any) -> bool:
-        other = Span.of(other)
-        return not one_answer((self.lo > other.lo) | (self.hi < other.hi))
 
 
 def _rising_method(f: Callable[[arb], arb]) -> Callable[[Span], Span]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from theorykit.certify import enclose, exact, permutation, prove, scale, shift
+from theorykit.certify import _prove, enclose, exact, permutation, prove, scale, shift
 from theorykit.certify._symmetry import Symmetries
 
 softmax, norm = jax.nn.softmax, jnp.linalg.norm
@@ -78,6 +78,16 @@ def test_a_shift_on_a_box_is_refuted_at_a_point_of_the_box():
     assert ((box["x"][0] <= x) & (x <= box["x"][1])).all()
     assert softmax(x)[2] > 0.7
     assert prove(lambda x: (softmax(x)[2], 0.96), box, symmetries=[shift("x")]).status == "proved"
+
+
+@pytest.mark.parametrize("room", [0.1, -0.1])
+def test_order_loses_no_point_where_many_pieces_are_looked_at_at_once(room, monkeypatch):
+    monkeypatch.setattr(_prove, "FEWEST", 1)
+    box = dict(x=(-np.ones(3), np.ones(3)))
+    sides = lambda x: (norm(softmax(x)) + jnp.cos(x).sum(), 3 + 1 / jnp.sqrt(3.0) + room)
+    plain = prove(sides, box, 20_000)
+    assert plain.status == ("proved" if room > 0 else "refuted")
+    assert prove(sides, box, 20_000, symmetries=[permutation("x")]).status == plain.status
 
 
 def test_numbers_alone_are_shifted_together():
